@@ -1,0 +1,1 @@
+//! Named dims and expressions over them.

@@ -1,0 +1,1 @@
+//! Cases, runs, laws, checks and reports.
