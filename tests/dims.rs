@@ -5,18 +5,9 @@ use shapelock::dims::{Axes, Condition, Dims, DimsError, Expr};
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
 fn dims() -> Dims {
-    [
-        ("b", 8),
-        ("l", 60),
-        ("d", 256),
-        ("i", 1024),
-        ("h", 16),
-        ("g", 2),
-        ("n", 16),
-        ("q", 16),
-    ]
-    .into_iter()
-    .collect()
+    [("b", 8), ("l", 60), ("d", 256), ("i", 1024), ("h", 16), ("g", 2), ("n", 16), ("q", 16)]
+        .into_iter()
+        .collect()
 }
 
 #[rstest]
@@ -48,10 +39,7 @@ fn an_expression_has_a_text_and_a_value(
 #[case("q*ceil(l/q)", "ceil(l/q)·q")]
 #[case("z*a*b", "b·a·z")]
 fn the_declared_order_is_one_text(#[case] text: &str, #[case] ordered: &str) -> Outcome {
-    assert_eq!(
-        text.parse::<Expr>()?.ordered_by(&dims()).to_string(),
-        ordered
-    );
+    assert_eq!(text.parse::<Expr>()?.ordered_by(&dims()).to_string(), ordered);
     Ok(())
 }
 

@@ -78,13 +78,7 @@ struct Parser<'a> {
 
 impl<'a> Parser<'a> {
     fn new(text: &'a str, contract: bool) -> Result<Self, ParseError> {
-        Ok(Self {
-            text,
-            lexemes: lex(text)?,
-            next: 0,
-            depth: 0,
-            contract,
-        })
+        Ok(Self { text, lexemes: lex(text)?, next: 0, depth: 0, contract })
     }
 
     fn condition(&mut self) -> Result<Condition, ParseError> {
@@ -218,11 +212,7 @@ impl<'a> Parser<'a> {
 
     /// What stands after `(`, with the closing parenthesis.
     fn group(&mut self) -> Result<Expr, ParseError> {
-        let mut group = if self.contract {
-            self.axis()?
-        } else {
-            self.expr()?
-        };
+        let mut group = if self.contract { self.axis()? } else { self.expr()? };
         while self.contract && self.peek() != Some(Token::Sign(")")) {
             let start = self.next;
             group = group * self.axis()?;
@@ -249,10 +239,7 @@ impl<'a> Parser<'a> {
     fn operator(&self) -> Option<&'a str> {
         match self.lexemes.get(self.next)? {
             Lexeme { spaced: true, .. } if self.contract => None,
-            Lexeme {
-                token: Token::Sign(sign),
-                ..
-            } => Some(sign),
+            Lexeme { token: Token::Sign(sign), .. } => Some(sign),
             _ => None,
         }
     }
@@ -263,12 +250,7 @@ impl<'a> Parser<'a> {
         read: impl Fn(&mut Self) -> Result<Expr, ParseError>,
     ) -> Result<Expr, ParseError> {
         self.next += 1;
-        if self.contract
-            && self
-                .lexemes
-                .get(self.next)
-                .is_some_and(|lexeme| lexeme.spaced)
-        {
+        if self.contract && self.lexemes.get(self.next).is_some_and(|lexeme| lexeme.spaced) {
             return Err(self.wrong("an axis without spaces in it (`l-1`)"));
         }
         read(self)
@@ -289,11 +271,7 @@ impl<'a> Parser<'a> {
     }
 
     fn expect(&mut self, text: &str) -> Result<(), ParseError> {
-        if self.take(text) {
-            Ok(())
-        } else {
-            Err(self.wrong(&format!("`{text}`")))
-        }
+        if self.take(text) { Ok(()) } else { Err(self.wrong(&format!("`{text}`"))) }
     }
 
     fn end<T>(&self, value: T) -> Result<T, ParseError> {
@@ -310,11 +288,7 @@ impl<'a> Parser<'a> {
         };
         let message = error.to_string();
         let column = self.lexemes.get(start).map_or(1, |lexeme| lexeme.column);
-        Err(ParseError {
-            text: self.text.to_owned(),
-            column,
-            message,
-        })
+        Err(ParseError { text: self.text.to_owned(), column, message })
     }
 
     fn wrong(&self, expected: &str) -> ParseError {
@@ -327,14 +301,7 @@ impl<'a> Parser<'a> {
 
     fn error(&self, message: String) -> ParseError {
         let end = self.text.chars().count() + 1;
-        let column = self
-            .lexemes
-            .get(self.next)
-            .map_or(end, |lexeme| lexeme.column);
-        ParseError {
-            text: self.text.to_owned(),
-            column,
-            message,
-        }
+        let column = self.lexemes.get(self.next).map_or(end, |lexeme| lexeme.column);
+        ParseError { text: self.text.to_owned(), column, message }
     }
 }

@@ -1,1 +1,5 @@
 //! Cases, runs, laws, checks and reports.
+
+pub mod law;
+pub mod run;
+pub mod subject;

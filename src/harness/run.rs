@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use candle_core::{DType, Device, Result, Tensor, Var};
 use candle_nn::Init;
 
-use super::subject::{AnySubject, ConfigMap, Fill, Input, Inputs, Model, Outputs};
+use super::subject::{AnySubject, ConfigMap, Fill, Input, Inputs, Model};
 use crate::dims::Dims;
 use crate::trace::graph::InternalsChanged;
 use crate::trace::locate::{self, Place};
@@ -108,7 +108,9 @@ pub fn observe_reference(
 ) -> std::result::Result<Option<(Observation, Values)>, InternalsChanged> {
     let params = Params::new(setup.seed);
     let vb = params.builder(setup.dtype, setup.device);
-    let Some(model) = subject.reference(setup.config, vb) else { return Ok(None) };
+    let Some(model) = subject.reference(setup.config, vb) else {
+        return Ok(None);
+    };
     observe_model(subject, setup, &params, || model).map(Some)
 }
 
@@ -156,12 +158,13 @@ fn inputs(subject: &dyn AnySubject, setup: &Setup<'_>) -> Result<Inputs> {
 }
 
 fn filled(input: &Input, setup: &Setup<'_>) -> Result<Tensor> {
-    let wrap = candle_core::Error::wrap;
-    let shape = input.parsed().map_err(wrap)?.eval(setup.dims).map_err(wrap)?;
+    let axes = input.parsed().map_err(candle_core::Error::wrap)?;
+    let shape = axes.eval(setup.dims).map_err(candle_core::Error::wrap)?;
     let uniform = || fill(setup.seed, &input.name, &Init::Uniform { lo: 0., up: 1. }, &shape);
     match &input.fill {
         Fill::Floats => {
-            let values = fill(setup.seed, &input.name, &Init::Randn { mean: 0., stdev: 1. }, &shape);
+            let values =
+                fill(setup.seed, &input.name, &Init::Randn { mean: 0., stdev: 1. }, &shape);
             let t = Tensor::from_vec(values, shape, &Device::Cpu)?.to_dtype(setup.dtype)?;
             Ok(Var::from_tensor(&t.to_device(setup.device)?)?.into_inner())
         }
@@ -234,7 +237,12 @@ fn first_not_finite(taps: &[tap::Tap], outputs: &[(String, Tensor)]) -> Option<S
 /// The largest magnitude; NaN where any element is, 0 for an empty tensor.
 fn largest(t: &Tensor) -> Result<f64> {
     let values = t.to_dtype(DType::F64)?.flatten_all()?.to_vec1::<f64>()?;
-    Ok(values.iter().fold(0., |m, v| if v.is_nan() || f64::is_nan(m) { f64::NAN } else { v.abs().max(m) }))
+    Ok(values.iter().fold(
+        0.,
+        |m, v| {
+            if v.is_nan() || f64::is_nan(m) { f64::NAN } else { v.abs().max(m) }
+        },
+    ))
 }
 
 /// Runs code of the model: its errors and its panics become a [`Failure`].

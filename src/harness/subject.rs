@@ -157,7 +157,7 @@ impl Input {
     ///
     /// # Errors
     /// The notation's own.
-    pub fn parsed(&self) -> std::result::Result<Axes, crate::dims::DimsError> {
+    pub fn parsed(&self) -> std::result::Result<Axes, crate::dims::ParseError> {
         Axes::parse_contract(&self.axes)
     }
 }
@@ -174,7 +174,8 @@ impl Inputs {
     pub fn get(&self, name: &str) -> Result<&Tensor> {
         let found = self.0.iter().find(|(n, _)| n == name);
         let names = || self.0.iter().map(|(n, _)| n.as_str()).collect::<Vec<_>>().join(", ");
-        let missing = || Error::Msg(format!("no input {name}; the subject declares {}", names())).bt();
+        let missing =
+            || Error::Msg(format!("no input {name}; the subject declares {}", names())).bt();
         found.map(|(_, t)| t).ok_or_else(missing)
     }
 }

@@ -71,9 +71,7 @@ impl Graph {
 /// When a tensor was made: ids come from one counter, and only `Debug` shows the number.
 pub fn time(tensor: &Tensor) -> usize {
     let text = format!("{:?}", tensor.id());
-    text.bytes()
-        .filter(u8::is_ascii_digit)
-        .fold(0, |n, digit| n * 10 + usize::from(digit - b'0'))
+    text.bytes().filter(u8::is_ascii_digit).fold(0, |n, digit| n * 10 + usize::from(digit - b'0'))
 }
 
 /// The tensors that an op reads, in the order of its arguments.
@@ -124,7 +122,8 @@ fn measure() -> std::result::Result<Graph, InternalsChanged> {
     let probes = probes().map_err(|e| changed(format!("a known op failed: {e}")))?;
     let mut offset = None;
     for probe in &probes {
-        let found = probe.offset().ok_or_else(|| changed(format!("{} is not where it was", probe.name)))?;
+        let found =
+            probe.offset().ok_or_else(|| changed(format!("{} is not where it was", probe.name)))?;
         if *offset.get_or_insert(found) != found {
             return Err(changed(format!("{} lies at another offset", probe.name)));
         }
@@ -180,16 +179,22 @@ fn probes() -> Result<Vec<Probe>> {
         probe("add", x().add(&x())?, Op::Binary(x(), x(), BinaryOp::Add), |op| {
             matches!(op, Op::Binary(_, _, BinaryOp::Add))
         }),
-        probe("matmul", x().matmul(&y)?, Op::Matmul(x(), y.as_tensor().clone()), |op| {
-            matches!(op, Op::Matmul(a, b) if a.dims() == [2, 3] && b.dims() == [3, 2])
-        }),
+        probe(
+            "matmul",
+            x().matmul(&y)?,
+            Op::Matmul(x(), y.as_tensor().clone()),
+            |op| matches!(op, Op::Matmul(a, b) if a.dims() == [2, 3] && b.dims() == [3, 2]),
+        ),
         probe("reshape", x().reshape(6)?, Op::Reshape(x()), |op| matches!(op, Op::Reshape(_))),
         probe("narrow", x().narrow(1, 1, 2)?, Op::Narrow(x(), 1, 1, 2), |op| {
             matches!(op, Op::Narrow(_, 1, 1, 2))
         }),
-        probe("permute", x().permute((1, 0))?, Op::Permute(x(), vec![1, 0]), |op| {
-            matches!(op, Op::Permute(_, dims) if dims == &[1, 0])
-        }),
+        probe(
+            "permute",
+            x().permute((1, 0))?,
+            Op::Permute(x(), vec![1, 0]),
+            |op| matches!(op, Op::Permute(_, dims) if dims == &[1, 0]),
+        ),
     ])
 }
 

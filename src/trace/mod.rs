@@ -158,7 +158,8 @@ fn coverage(ops: &[RawOp], names: &[Name], ends: &Ends<'_>, span: (usize, usize)
         })
         .map(|(i, _)| i)
         .collect();
-    let used: std::collections::HashSet<_> = ops.iter().filter_map(|op| op.param.as_ref()).collect();
+    let used: std::collections::HashSet<_> =
+        ops.iter().filter_map(|op| op.param.as_ref()).collect();
     let unused = ends.params.iter().map(|(name, _)| name).filter(|name| !used.contains(name));
     Coverage {
         // The marker of the span's end and one a tap are the recorder's own.

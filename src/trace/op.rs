@@ -58,11 +58,7 @@ impl Kind {
     pub fn is_layout(&self) -> bool {
         matches!(
             self,
-            Self::Reshape
-                | Self::Permute(_)
-                | Self::Narrow { .. }
-                | Self::Cat(_)
-                | Self::Broadcast
+            Self::Reshape | Self::Permute(_) | Self::Narrow { .. } | Self::Cat(_) | Self::Broadcast
         )
     }
 
@@ -100,9 +96,7 @@ impl Kind {
                 Self::Permute(order)
             }
             Op::Permute(_, order) => Self::Permute(order.clone()),
-            Op::Narrow(_, dim, start, len) => {
-                Self::Narrow { dim: *dim, start: *start, len: *len }
-            }
+            Op::Narrow(_, dim, start, len) => Self::Narrow { dim: *dim, start: *start, len: *len },
             Op::Cat(_, dim) => Self::Cat(*dim),
             Op::Broadcast(_) => Self::Broadcast,
             Op::Matmul(..) => Self::Matmul,

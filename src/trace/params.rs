@@ -43,7 +43,9 @@ impl SimpleBackend for Params {
     fn get(&self, s: Shape, name: &str, h: Init, dtype: DType, dev: &Device) -> Result<Tensor> {
         let mut made = self.made.lock().unwrap_or_else(|broken| broken.into_inner());
         if let Some(var) = made.get(name) {
-            let wrong = || Error::Msg(format!("parameter {name} has shape {:?}, asked for {s:?}", var.shape()));
+            let wrong = || {
+                Error::Msg(format!("parameter {name} has shape {:?}, asked for {s:?}", var.shape()))
+            };
             return if var.shape() == &s { Ok(var.as_tensor().clone()) } else { Err(wrong().bt()) };
         }
         let values = fill(self.seed, name, &h, s.dims());

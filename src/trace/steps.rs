@@ -101,8 +101,15 @@ impl<'a> Flow<'a> {
             }
         }
         let mixing = order::mixing(&trace.ops);
-        let mut flow =
-            Self { trace, readers, reader, derived: vec![None; n], uses: vec![None; n], mixing, named };
+        let mut flow = Self {
+            trace,
+            readers,
+            reader,
+            derived: vec![None; n],
+            uses: vec![None; n],
+            mixing,
+            named,
+        };
         (0..n).for_each(|i| flow.follow_parameters(i));
         flow
     }
@@ -241,7 +248,9 @@ impl<'a> Flow<'a> {
             });
         }
         for (s, step) in steps.iter_mut().enumerate() {
-            let Some(&own) = step.ops.first() else { continue };
+            let Some(&own) = step.ops.first() else {
+                continue;
+            };
             if owner.get(&own) != Some(&s) {
                 continue;
             }

@@ -112,7 +112,9 @@ impl Recording {
     }
 
     fn restore(&mut self) -> Vec<Tap> {
-        let Some(outer) = self.outer.take() else { return Vec::new() };
+        let Some(outer) = self.outer.take() else {
+            return Vec::new();
+        };
         ON.set(self.was_on);
         TAPS.replace(outer).taps
     }
@@ -129,7 +131,8 @@ fn seen(name: &str, t: Tensor, place: &'static Location<'static>) -> Result<Tens
     let gradient = Arc::new(Mutex::new(None));
     let probed = TAPS.with_borrow(|r| r.probing) && t.is_contiguous() && t.dtype().is_float();
     let t = if probed { t.apply_op1(Identity(gradient.clone()))? } else { t };
-    let tap = Tap { name: name.to_owned(), tensor: t.clone(), place, time: now(), gradient, probed };
+    let tap =
+        Tap { name: name.to_owned(), tensor: t.clone(), place, time: now(), gradient, probed };
     TAPS.with_borrow_mut(|r| r.taps.push(tap));
     Ok(t)
 }
@@ -163,7 +166,8 @@ impl CustomOp1 for Identity {
     }
 
     fn bwd(&self, _arg: &Tensor, _res: &Tensor, grad: &Tensor) -> Result<Option<Tensor>> {
-        let largest = grad.to_dtype(DType::F64)?.abs()?.flatten_all()?.max(0)?.to_scalar::<f64>()?;
+        let largest =
+            grad.to_dtype(DType::F64)?.abs()?.flatten_all()?.max(0)?.to_scalar::<f64>()?;
         let seen = TapGradient { shape: grad.dims().to_vec(), zero: largest == 0. };
         if let Ok(mut slot) = self.0.lock() {
             *slot = Some(seen);
