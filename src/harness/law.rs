@@ -219,6 +219,18 @@ impl Inference<'_> {
     }
 }
 
+/// The items without unnamed steps, and without loops that hold nothing else.
+pub fn named(items: &[Item]) -> Vec<Item> {
+    let keep = |item: &Item| match item {
+        Item::Step(step) => step.named.then(|| item.clone()),
+        Item::Loop(inner) => {
+            let body = named(&inner.body);
+            (!body.is_empty()).then(|| Item::Loop(Loop { body, ..inner.clone() }))
+        }
+    };
+    items.iter().filter_map(keep).collect()
+}
+
 /// A path with `*` for each number between dots.
 pub fn starred(name: &str) -> String {
     let star = |part: &str| {

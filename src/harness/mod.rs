@@ -1,5 +1,13 @@
 //! Cases, runs, laws, checks and reports.
 
+pub mod case;
+pub mod check;
 pub mod law;
+pub mod plan;
+pub mod registry;
+pub mod report;
 pub mod run;
+pub mod snapshot;
+pub mod study;
 pub mod subject;
+pub mod trial;

@@ -85,17 +85,27 @@ pub struct Values {
     pub gradients: Vec<(String, Tensor)>,
 }
 
-/// Builds the subject's model and runs it forward and, where nothing failed, backward.
+/// How far a run goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Depth {
+    /// Forward only.
+    Forward,
+    /// Forward, and backward from the outputs.
+    Backward,
+}
+
+/// Builds the subject's model and runs it forward and, where asked and nothing failed, backward.
 ///
 /// # Errors
 /// Only where candle's graph cannot be read; what fails in the model is part of the observation.
 pub fn observe(
     subject: &dyn AnySubject,
     setup: &Setup<'_>,
+    depth: Depth,
 ) -> std::result::Result<(Observation, Values), InternalsChanged> {
     let params = Params::new(setup.seed);
     let build = || subject.build(setup.config, params.builder(setup.dtype, setup.device));
-    observe_model(subject, setup, &params, build)
+    observe_model(subject, setup, depth, &params, build)
 }
 
 /// The same for the subject's reference; `None` where it has none.
@@ -111,12 +121,13 @@ pub fn observe_reference(
     let Some(model) = subject.reference(setup.config, vb) else {
         return Ok(None);
     };
-    observe_model(subject, setup, &params, || model).map(Some)
+    observe_model(subject, setup, Depth::Backward, &params, || model).map(Some)
 }
 
 fn observe_model(
     subject: &dyn AnySubject,
     setup: &Setup<'_>,
+    depth: Depth,
     params: &Params,
     build: impl FnOnce() -> Result<Box<dyn Model>>,
 ) -> std::result::Result<(Observation, Values), InternalsChanged> {
@@ -143,6 +154,9 @@ fn observe_model(
     }
     seen.not_finite = first_not_finite(&run.taps, &outputs);
     let mut values = Values { outputs, gradients: Vec::new() };
+    if depth == Depth::Forward {
+        return Ok((seen, values));
+    }
     match caught(|| backward(&values.outputs, setup.seed)) {
         Ok(store) => gradients(&mut seen, &mut values, store, &vars, &inputs),
         Err(failure) => seen.failure = Some(failure),

@@ -8,6 +8,8 @@ use candle_nn::VarBuilder;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
+use super::plan::Describe;
+pub use super::plan::ConfigProblem;
 use crate::dims::{Axes, Dims};
 
 /// A configuration as a case writes it.
@@ -73,6 +75,11 @@ pub trait Subject: Send + Sync {
     /// Whatever building it can fail with.
     fn build(&self, config: &Self::Config, vb: VarBuilder<'_>) -> Result<Box<dyn Model>>;
 
+    /// Whether [`Subject::reference`] gives a model; asked at list time, when nothing is built.
+    fn has_reference(&self) -> bool {
+        false
+    }
+
     /// The same computation by its definition, with the same parameters, for the check `scans`.
     fn reference(
         &self,
@@ -95,23 +102,6 @@ pub trait Model {
 impl<F: Fn(&Inputs) -> Result<Outputs>> Model for F {
     fn forward(&self, inputs: &Inputs) -> Result<Outputs> {
         self(inputs)
-    }
-}
-
-/// What is wrong with a configuration.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{message}")]
-pub struct ConfigProblem {
-    /// The field to blame, where there is one.
-    pub field: Option<String>,
-    /// What is wrong.
-    pub message: String,
-}
-
-impl ConfigProblem {
-    /// A problem with one field.
-    pub fn new(field: &str, message: impl Into<String>) -> Self {
-        Self { field: Some(field.to_owned()), message: message.into() }
     }
 }
 
@@ -221,6 +211,8 @@ pub trait AnySubject: Send + Sync {
     /// # Errors
     /// Whatever building it can fail with.
     fn build(&self, config: &ConfigMap, vb: VarBuilder<'_>) -> Result<Box<dyn Model>>;
+    /// See [`Subject::has_reference`].
+    fn has_reference(&self) -> bool;
     /// See [`Subject::reference`].
     fn reference(&self, config: &ConfigMap, vb: VarBuilder<'_>) -> Option<Result<Box<dyn Model>>>;
 }
@@ -250,6 +242,10 @@ impl<S: Subject> AnySubject for S {
         Subject::build(self, &read::<S>(config).map_err(Error::wrap)?, vb)
     }
 
+    fn has_reference(&self) -> bool {
+        Subject::has_reference(self)
+    }
+
     fn reference(&self, config: &ConfigMap, vb: VarBuilder<'_>) -> Option<Result<Box<dyn Model>>> {
         match read::<S>(config) {
             Ok(config) => Subject::reference(self, &config, vb),
@@ -264,4 +260,18 @@ fn read<S: Subject>(config: &ConfigMap) -> std::result::Result<S::Config, Config
         let blamed = |key: &&String| message.contains(&format!("`{key}`"));
         ConfigProblem { field: config.keys().find(blamed).cloned(), message }
     })
+}
+
+/// A subject, as far as planning a case needs to know it.
+pub struct Described<'a>(pub &'a dyn AnySubject);
+
+impl Describe for Described<'_> {
+    fn sizes(&self) -> Vec<(String, String)> {
+        let own = |(name, symbol): (&str, &str)| (name.to_owned(), symbol.to_owned());
+        self.0.sizes().into_iter().map(own).collect()
+    }
+
+    fn check_config(&self, config: &ConfigMap) -> std::result::Result<Dims, ConfigProblem> {
+        self.0.dims(config)
+    }
 }

@@ -1,0 +1,95 @@
+//! Lining up the steps of a run with those expected.
+
+use similar::{Algorithm, DiffOp, capture_diff_slices};
+
+use super::Source;
+use crate::dims::Axes;
+use crate::harness::law::starred;
+use crate::trace::locate::Place;
+use crate::trace::steps::Step;
+
+/// A step as it should be at one point.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Wanted {
+    /// Its name, `*` for numbers.
+    pub key: String,
+    /// Whether somebody gave the name.
+    pub named: bool,
+    /// Its symbols.
+    pub axes: Axes,
+    /// Its extents.
+    pub shape: Vec<usize>,
+    /// Who says so.
+    pub source: Source,
+    /// Whether it may be missing at this point.
+    pub may_miss: bool,
+    /// Whether it is a reshape that mixes axes.
+    pub mixing: bool,
+}
+
+/// One line of the comparison.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Row {
+    /// The step's name.
+    pub name: String,
+    /// Whether somebody gave the name.
+    pub named: bool,
+    /// What was expected; `None` for a step that is one too many.
+    pub wanted: Option<Wanted>,
+    /// The extents there were; `None` for a step that is missing.
+    pub actual: Option<Vec<usize>>,
+    /// The position of the step in the run, or of the next one where it is missing.
+    pub step: usize,
+    /// Its line.
+    pub place: Option<Place>,
+    /// Whether it is a reshape that mixes axes.
+    pub mixing: bool,
+}
+
+impl Row {
+    /// Whether the step is as expected.
+    pub fn is_same(&self) -> bool {
+        match (&self.wanted, &self.actual) {
+            (Some(wanted), Some(actual)) => wanted.shape == *actual && !(self.mixing && !wanted.mixing),
+            (Some(wanted), None) => wanted.may_miss,
+            (None, _) => false,
+        }
+    }
+}
+
+/// Pairs steps by name in their order: an inserted step does not shift the rest.
+pub fn align(wanted: &[Wanted], steps: &[Step]) -> Vec<Row> {
+    let want: Vec<(String, bool)> = wanted.iter().map(|w| (w.key.clone(), w.named)).collect();
+    let have: Vec<(String, bool)> =
+        steps.iter().map(|s| (starred(&s.name), s.is_named())).collect();
+    let mut rows = Vec::with_capacity(steps.len());
+    for op in capture_diff_slices(Algorithm::Myers, &want, &have) {
+        let (old, new) = (op.old_range(), op.new_range());
+        let both = old.clone().zip(new.clone());
+        match op {
+            DiffOp::Equal { .. } => {
+                rows.extend(both.map(|(w, s)| row(Some(&wanted[w]), Some((s, &steps[s])), s)));
+            }
+            _ => {
+                rows.extend(old.map(|w| row(Some(&wanted[w]), None, new.start)));
+                rows.extend(new.map(|s| row(None, Some((s, &steps[s])), s)));
+            }
+        }
+    }
+    rows
+}
+
+fn row(wanted: Option<&Wanted>, step: Option<(usize, &Step)>, at: usize) -> Row {
+    let actual = step.map(|(_, step)| step);
+    let named = actual.map_or_else(|| wanted.is_some_and(|w| w.named), Step::is_named);
+    let name = actual.map(|s| s.name.clone()).or_else(|| wanted.map(|w| w.key.clone()));
+    Row {
+        name: name.unwrap_or_default(),
+        named,
+        wanted: wanted.cloned(),
+        actual: actual.map(|s| s.shape.clone()),
+        step: at,
+        place: actual.and_then(|s| s.place.clone()),
+        mixing: actual.is_some_and(|s| s.mixing),
+    }
+}

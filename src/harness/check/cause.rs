@@ -1,0 +1,263 @@
+//! Why a shape is not what it should be.
+//!
+//! The answer is read off the two shapes in symbols, and off the ops that were folded into the step: a `cat` or `stack`
+//! whose result on another axis would have been right is named with both axes.
+
+use crate::dims::{Axes, Expr};
+use crate::trace::op::{Kind, RawOp};
+
+use super::Shape;
+
+/// Why a shape is not what it should be.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Cause {
+    /// The op that did it, where it can be told.
+    pub op: Option<Culprit>,
+    /// What became of the axes.
+    pub change: Change,
+}
+
+/// An op that joined pieces, as far as it explains a shape.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Culprit {
+    /// `joined` for a cat, `stacked` for pieces that got a new axis first.
+    pub verb: &'static str,
+    /// How many pieces.
+    pub pieces: usize,
+    /// The shape of each.
+    pub piece: Vec<usize>,
+    /// The axis it used.
+    pub axis: usize,
+    /// The axis with which the result would have been right.
+    pub right: Option<(&'static str, usize)>,
+}
+
+/// What became of the axes.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Change {
+    /// Axes of the expected shape became one.
+    Folded(Vec<Expr>),
+    /// The same axes in another order: position `i` holds axis `order[i]` of the expected shape.
+    Transposed(Vec<usize>),
+    /// An axis is gone.
+    Lost(Expr),
+    /// An axis is one too many.
+    Extra {
+        /// Its position.
+        axis: usize,
+        /// Its extent.
+        extent: Expr,
+    },
+    /// An op of two operands made axes of both.
+    Broadcast(Vec<Vec<usize>>),
+    /// An axis is a multiple of what it should be.
+    Repeated {
+        /// Its position.
+        axis: usize,
+        /// How many times.
+        times: usize,
+    },
+    /// An axis has another extent.
+    Replaced {
+        /// Its position.
+        axis: usize,
+        /// What it should be.
+        expected: Expr,
+        /// What it is.
+        actual: Expr,
+    },
+    /// The shape is right, but a reshape read the elements of one axis as another's.
+    Mixed {
+        /// The shape that was reshaped.
+        from: Vec<usize>,
+        /// The extents it was given.
+        to: Vec<usize>,
+    },
+    /// A step that should be there is not.
+    Missing,
+    /// A step is there that should not be.
+    Unexpected,
+    /// A product whose right side would fit transposed.
+    Untransposed(Vec<usize>),
+    /// A product of tensors of different rank.
+    Ranks(usize, usize),
+    /// Something else.
+    Other,
+}
+
+/// The cause of a difference between two shapes of a step made by `ops`, the last of which is its own.
+pub fn cause(expected: &Shape, actual: &Shape, all: &[RawOp], ops: &[usize]) -> Cause {
+    let (want, have) = symbols(expected, actual);
+    let op = ops.iter().rev().find_map(|&i| culprit(i, expected, all));
+    let change = change(&want, &have).unwrap_or(Change::Other);
+    let widened = || ops.iter().rev().find_map(|&i| widening(i, all));
+    let change = match change {
+        Change::Extra { .. } | Change::Other | Change::Replaced { .. } => {
+            widened().map_or(change, Change::Broadcast)
+        }
+        change => change,
+    };
+    Cause { op, change }
+}
+
+/// The cause of a step that is one too many, or missing.
+pub fn cause_of_unpaired(missing: bool, mixing: bool, all: &[RawOp], ops: &[usize]) -> Cause {
+    if mixing {
+        let own = ops.last().and_then(|&i| all.get(i));
+        let from = own.and_then(|op| op.operands.first()).and_then(|&i| all.get(i));
+        if let (Some(own), Some(from)) = (own, from) {
+            let change = Change::Mixed { from: from.shape.clone(), to: own.shape.clone() };
+            return Cause { op: joined_before(own, all), change };
+        }
+    }
+    let change = if missing { Change::Missing } else { Change::Unexpected };
+    Cause { op: None, change }
+}
+
+/// The cause of a product that candle refused.
+pub fn cause_of_product(operands: &[Vec<usize>]) -> Option<Cause> {
+    let [left, right] = operands else { return None };
+    let change = match (left.as_slice(), right.as_slice()) {
+        ([.., _, k], [.., n, m]) if k == m && k != n => Change::Untransposed(right.clone()),
+        _ if left.len() != right.len() => Change::Ranks(left.len(), right.len()),
+        _ => return None,
+    };
+    Some(Cause { op: None, change })
+}
+
+/// Both shapes in symbols where both are known, in numbers where not.
+fn symbols(expected: &Shape, actual: &Shape) -> (Vec<Expr>, Vec<Expr>) {
+    match (&expected.axes, &actual.axes) {
+        (Some(Axes(want)), Some(Axes(have))) => (want.clone(), have.clone()),
+        _ => {
+            let numbers = |shape: &Shape| {
+                shape.extents.iter().map(|&n| Expr::constant(n as i64)).collect::<Vec<_>>()
+            };
+            (numbers(expected), numbers(actual))
+        }
+    }
+}
+
+fn change(want: &[Expr], have: &[Expr]) -> Option<Change> {
+    transposed(want, have)
+        .or_else(|| folded(want, have))
+        .or_else(|| lost(want, have))
+        .or_else(|| extra(want, have))
+        .or_else(|| replaced(want, have))
+}
+
+fn transposed(want: &[Expr], have: &[Expr]) -> Option<Change> {
+    let mut taken = vec![false; want.len()];
+    let mut order = Vec::new();
+    for axis in have {
+        let free = |&i: &usize| !taken[i] && want[i] == *axis;
+        let at = (0..want.len()).find(free)?;
+        taken[at] = true;
+        order.push(at);
+    }
+    let moved = order.iter().enumerate().any(|(i, at)| i != *at);
+    (want.len() == have.len() && moved).then_some(Change::Transposed(order))
+}
+
+/// An axis that is the product of two or three expected axes that are not there by themselves.
+fn folded(want: &[Expr], have: &[Expr]) -> Option<Change> {
+    let one = Expr::constant(1);
+    let gone: Vec<&Expr> = want.iter().filter(|axis| !have.contains(axis) && **axis != one).collect();
+    let product = |axes: &[&Expr]| axes.iter().fold(one.clone(), |p, e| p * (*e).clone());
+    let new = |product: &Expr| have.contains(product) && !want.contains(product);
+    let pairs = (0..gone.len()).flat_map(|i| (i + 1..gone.len()).map(move |j| (i, j)));
+    let pairs = pairs.map(|(i, j)| vec![gone[i], gone[j]]);
+    let found = pairs.chain([gone.clone()]).find(|axes| axes.len() > 1 && new(&product(axes)));
+    found.map(|axes| Change::Folded(axes.into_iter().cloned().collect()))
+}
+
+fn lost(want: &[Expr], have: &[Expr]) -> Option<Change> {
+    let without = |i: usize| want.iter().enumerate().filter(move |(j, _)| *j != i).map(|(_, e)| e);
+    let shorter = want.len() == have.len() + 1;
+    let at = (0..want.len()).find(|&i| shorter && without(i).eq(have))?;
+    Some(Change::Lost(want[at].clone()))
+}
+
+fn extra(want: &[Expr], have: &[Expr]) -> Option<Change> {
+    let without = |i: usize| have.iter().enumerate().filter(move |(j, _)| *j != i).map(|(_, e)| e);
+    let longer = have.len() == want.len() + 1;
+    let axis = (0..have.len()).find(|&i| longer && without(i).eq(want))?;
+    Some(Change::Extra { axis, extent: have[axis].clone() })
+}
+
+fn replaced(want: &[Expr], have: &[Expr]) -> Option<Change> {
+    let differ: Vec<usize> = (0..want.len().min(have.len())).filter(|&i| want[i] != have[i]).collect();
+    let &[axis] = differ.as_slice() else { return None };
+    if want.len() != have.len() {
+        return None;
+    }
+    let (expected, actual) = (want[axis].clone(), have[axis].clone());
+    let times = (2..=64).find(|&n| Expr::constant(n) * expected.clone() == actual);
+    Some(match times {
+        Some(times) => Change::Repeated { axis, times: usize::try_from(times).unwrap_or(0) },
+        None => Change::Replaced { axis, expected, actual },
+    })
+}
+
+/// A cat of equal pieces, with the axis that would have given the expected extents.
+fn culprit(i: usize, expected: &Shape, all: &[RawOp]) -> Option<Culprit> {
+    let op = all.get(i)?;
+    let mut found = joined(op, all)?;
+    let ranks = 0..=found.piece.len();
+    let with = |verb: &'static str, axis: usize| {
+        let mut shape = found.piece.clone();
+        match (verb, shape.get_mut(axis)) {
+            ("joined", Some(extent)) => *extent *= found.pieces,
+            ("joined", None) => return None,
+            _ => shape.insert(axis, found.pieces),
+        }
+        Some(shape)
+    };
+    let tries = ranks.clone().map(|a| ("joined", a)).chain(ranks.map(|a| ("stacked", a)));
+    let used = (found.verb, found.axis);
+    found.right = tries
+        .filter(|&try_| try_ != used)
+        .find(|&(verb, axis)| with(verb, axis).as_ref() == Some(&expected.extents));
+    Some(found)
+}
+
+/// The cat that an op is, or the nearest one that a chain of reshapes before it reads.
+fn joined_before(op: &RawOp, all: &[RawOp]) -> Option<Culprit> {
+    let mut at = op;
+    for _ in 0..4 {
+        at = all.get(*at.operands.first()?)?;
+        if let Some(found) = joined(at, all) {
+            return Some(found);
+        }
+    }
+    None
+}
+
+/// A cat of equal pieces. Where each piece was just given an axis of one, on which they join, it is a stack.
+fn joined(op: &RawOp, all: &[RawOp]) -> Option<Culprit> {
+    let Kind::Cat(axis) = op.kind else { return None };
+    let pieces: Vec<&RawOp> = op.operands.iter().filter_map(|&i| all.get(i)).collect();
+    let first = pieces.first()?;
+    if pieces.len() < 2 || pieces.iter().any(|piece| piece.shape != first.shape) {
+        return None;
+    }
+    let piece = first.shape.clone();
+    Some(Culprit { verb: "joined", pieces: pieces.len(), piece, axis, right: None })
+}
+
+/// The operands of a binary op whose result is larger than either.
+fn widening(i: usize, all: &[RawOp]) -> Option<Vec<Vec<usize>>> {
+    let op = all.get(i)?;
+    if !matches!(op.kind, Kind::Binary(_)) {
+        return None;
+    }
+    let source = |&j: &usize| {
+        let operand = all.get(j)?;
+        match (&operand.kind, operand.operands.first()) {
+            (Kind::Broadcast, Some(&from)) => Some(all.get(from)?.shape.clone()),
+            _ => Some(operand.shape.clone()),
+        }
+    };
+    let shapes: Vec<Vec<usize>> = op.operands.iter().filter_map(source).collect();
+    shapes.iter().all(|shape| *shape != op.shape).then_some(shapes)
+}

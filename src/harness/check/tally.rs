@@ -1,0 +1,56 @@
+//! At which points something was found, and what the others have in common.
+
+use crate::dims::{Comparison, Condition, Expr};
+use crate::harness::plan::Point;
+
+/// Points by name: where it was found and where not.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Tally {
+    /// Found here, the first first.
+    pub failed: Vec<String>,
+    /// Not found here.
+    pub passed: Vec<String>,
+    /// A condition that holds at all passing points and at none of the others.
+    pub passing: Option<Condition>,
+}
+
+impl Tally {
+    /// Over points and whether each fails.
+    pub fn new<'a>(points: impl IntoIterator<Item = (&'a Point, bool)>) -> Self {
+        let (failed, passed): (Vec<_>, Vec<_>) = points.into_iter().partition(|(_, fails)| *fails);
+        let failed: Vec<&Point> = failed.into_iter().map(|(point, _)| point).collect();
+        let passed: Vec<&Point> = passed.into_iter().map(|(point, _)| point).collect();
+        let names = |points: &[&Point]| points.iter().map(|p| p.name.clone()).collect();
+        Self { failed: names(&failed), passed: names(&passed), passing: tells(&passed, &failed) }
+    }
+
+    /// How many points were looked at.
+    pub fn total(&self) -> usize {
+        self.failed.len() + self.passed.len()
+    }
+}
+
+/// The simplest condition on one dim, or between two, that tells the points apart.
+fn tells(passed: &[&Point], failed: &[&Point]) -> Option<Condition> {
+    let (first, _) = (passed.first()?, failed.first()?);
+    let varied: Vec<(&str, usize)> = first.dims.iter().collect();
+    let holds = |condition: &Condition, point: &&Point| condition.eval(&point.dims) == Ok(true);
+    let right = |condition: &Condition| {
+        passed.iter().all(|p| holds(condition, p)) && !failed.iter().any(|p| holds(condition, p))
+    };
+    let value = |symbol: &str, comparison, n: usize| {
+        Condition::compare(Expr::dim(symbol), comparison, Expr::constant(n as i64))
+    };
+    let equal = varied.iter().map(|(symbol, n)| value(symbol, Comparison::Equal, *n));
+    let bounded = varied.iter().flat_map(|(symbol, _)| {
+        let all = passed.iter().filter_map(|p| p.dims.get(symbol));
+        let (least, most) = (all.clone().min().unwrap_or(0), all.max().unwrap_or(0));
+        [value(symbol, Comparison::LessOrEqual, most), value(symbol, Comparison::GreaterOrEqual, least)]
+    });
+    let pairs = varied.iter().enumerate().flat_map(|(i, (a, _))| {
+        varied[i + 1..]
+            .iter()
+            .map(|(b, _)| Condition::compare(Expr::dim(a), Comparison::Equal, Expr::dim(b)))
+    });
+    equal.chain(bounded).chain(pairs).find(right)
+}

@@ -1,0 +1,164 @@
+//! What a failed trial says.
+//!
+//! Findings are data; here they become text, for a person who reads it in a terminal or a log: what fails and where it
+//! passes, the first wrong step with expected, actual and cause, the whole pass, the change of the snapshot, and the
+//! command that runs just this again.
+
+mod causes;
+mod difference;
+mod lines;
+mod others;
+mod table;
+
+use std::path::Path;
+
+use super::case::Case;
+use super::check::{Finding, Source, What};
+use super::trial::Outcome;
+
+pub use causes::word;
+pub use lines::{label, shape};
+pub use table::Table;
+
+/// What a report needs to know beside the findings.
+pub struct Context<'a> {
+    /// The trial's name.
+    pub trial: &'a str,
+    /// The device it ran on.
+    pub device: &'a str,
+    /// Points left out, as `12 skipped: no CUDA device`.
+    pub skipped: &'a [String],
+    /// The snapshot's path, as it is to be shown.
+    pub snapshot: Option<&'a Path>,
+    /// The locked and the new text, where they differ.
+    pub texts: Option<(&'a str, &'a str)>,
+    /// The test binary, for the line that reproduces the failure.
+    pub binary: &'a str,
+}
+
+/// The whole text of a failed trial; it ends with a newline.
+pub fn failure(case: &Case, outcome: &Outcome, context: &Context<'_>) -> String {
+    let mut text = String::new();
+    for (i, finding) in outcome.findings.iter().enumerate() {
+        if i > 0 {
+            text.push('\n');
+        }
+        text.push_str(&headline(case, finding, context));
+        text.push('\n');
+        text.push_str(&body(case, finding));
+    }
+    if outcome.findings.is_empty() {
+        text.push_str(&format!("{}: the locked snapshot differs\n", context.trial));
+        text.push_str("  every step kept its shape at every point; what differs is below\n");
+    }
+    text.push_str(&snapshot_lines(context));
+    text.push('\n');
+    text.push_str(&reproduce(case, outcome, context));
+    text.push_str(&format!("{}\n", advice(outcome, context)));
+    text
+}
+
+fn headline(case: &Case, finding: &Finding, context: &Context<'_>) -> String {
+    let variant = match finding.variant.as_str() {
+        "plain" => String::new(),
+        variant => format!(" in variant {variant}"),
+    };
+    let tally = &finding.tally;
+    let (failed, total) = (tally.failed.len(), tally.total());
+    let device = context.device;
+    let count = match (failed, total) {
+        (0, _) => "no point of the case shows it, but a run with all dims distinct does".to_owned(),
+        (1, 1) => format!("the {device} point fails"),
+        (f, t) if f == t => format!("all {t} {device} points fail"),
+        (1, t) => format!("1 of {t} {device} points fails"),
+        (f, t) => format!("{f} of {t} {device} points fail"),
+    };
+    let mut text = format!("{}: {count}{variant}\n", context.trial);
+    if let What::Shape(difference) = &finding.what
+        && let Some((before, after)) = &difference.only_unnamed
+    {
+        let kept = "every named step, output and gradient kept its shape";
+        text = format!(
+            "{}: only unnamed steps between `{before}` and `{after}` changed; {kept}{variant}\n",
+            context.trial
+        );
+    }
+    if let (passed @ 1.., Some(when)) = (tally.passed.len(), &tally.passing) {
+        let why = others::why_passing(finding);
+        let pass = if passed == 1 { "passes" } else { "pass" };
+        text.push_str(&format!("  {passed} {pass}: {}{why}\n", lines::plain(when)));
+    }
+    for skipped in context.skipped {
+        text.push_str(&format!("  {skipped}\n"));
+    }
+    let _ = case;
+    text
+}
+
+fn body(case: &Case, finding: &Finding) -> String {
+    match &finding.what {
+        What::Shape(difference) => difference::text(case, difference),
+        What::Failed(failed) => others::failed(failed),
+        What::NotFailed { expected, actual } => others::not_failed(expected, actual.as_deref()),
+        What::Unlawful(unlawful) => others::unlawful(unlawful),
+        What::NoSuchStep { pattern, line, names } => {
+            others::no_such_step(case, pattern, *line, names)
+        }
+        What::Gradient(problem) => others::gradient(problem),
+        What::NotFinite { step, place } => others::not_finite(step, place.as_ref()),
+        What::Disagree(disagreement) => others::disagree(disagreement),
+        What::TooLarge { bytes } => others::too_large(*bytes, case.budget),
+    }
+}
+
+/// The change of the snapshot, line by line.
+fn snapshot_lines(context: &Context<'_>) -> String {
+    let (Some((old, new)), Some(path)) = (context.texts, context.snapshot) else {
+        return String::new();
+    };
+    let path = path.display();
+    if old.is_empty() {
+        return format!("\n--- {path} is new: nothing was locked yet\n");
+    }
+    let diff = similar::TextDiff::from_lines(old, new);
+    let changed = diff.iter_all_changes().filter(|c| c.tag() != similar::ChangeTag::Equal);
+    let lines: Vec<String> = changed
+        .map(|c| format!("{}{}", c.tag(), c.value().trim_end_matches('\n')))
+        .collect();
+    const MOST: usize = 40;
+    let mut text = format!("\n--- {path}\n");
+    for line in lines.iter().take(MOST) {
+        text.push_str(line);
+        text.push('\n');
+    }
+    if lines.len() > MOST {
+        text.push_str(&format!("… {} more changed lines\n", lines.len() - MOST));
+    }
+    text
+}
+
+fn reproduce(case: &Case, outcome: &Outcome, context: &Context<'_>) -> String {
+    let _ = case;
+    let point = outcome.findings.iter().find_map(|f| f.tally.failed.first());
+    let point = point.map(|point| format!("SHAPELOCK_POINT={point} ")).unwrap_or_default();
+    format!("reproduce  {point}cargo test --test {} -- {} --exact\n", context.binary, context.trial)
+}
+
+/// How it goes on: whether accepting the snapshot can make the trial green.
+fn advice(outcome: &Outcome, context: &Context<'_>) -> &'static str {
+    let source = |finding: &Finding| match &finding.what {
+        What::Shape(difference) => Some(difference.source.clone()),
+        _ => None,
+    };
+    let all: Vec<Option<Source>> = outcome.findings.iter().map(source).collect();
+    let contract = |s: &Option<Source>| matches!(s, Some(Source::Contract(_)));
+    if all.iter().any(contract) {
+        "contract broken: accepting the snapshot will not make this green"
+    } else if all.iter().all(|s| *s == Some(Source::Baseline)) && context.snapshot.is_some() {
+        "accept it, if it is meant, with cargo insta review"
+    } else if all.iter().any(|s| *s == Some(Source::Law)) {
+        "not every point obeys one law: accepting the snapshot will not make this green"
+    } else {
+        "no snapshot decides this: mend the model, or what the case says of it"
+    }
+}

@@ -1,0 +1,198 @@
+//! One trial: one check of one case, over all its points on one device.
+
+use super::case::{Case, CaseErrors, DeviceKind, Fault};
+use super::check::finite::finite;
+use super::check::gradients::gradients;
+use super::check::scans::scans;
+use super::check::shapes::{Reference, shapes};
+use super::check::{Check, Finding, Source};
+use super::law::Law;
+use super::plan::{Plan, Point, VariantPlan, plan};
+use super::registry::Registry;
+use super::run::Depth;
+use super::snapshot::{Section, Snapshot};
+use super::study::{Study, StudyError, inferred, study};
+use super::subject::{AnySubject, Described};
+use crate::trace::Coverage;
+
+/// What came of a trial.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    /// What should not be.
+    pub findings: Vec<Finding>,
+    /// The law of each variant, as it is to be locked; only of `shapes`.
+    pub snapshot: Option<Snapshot>,
+    /// The names of the points that ran.
+    pub points: Vec<String>,
+    /// How much of each variant's witness run the graph showed.
+    pub coverage: Vec<(String, Coverage)>,
+}
+
+/// Why a trial could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum TrialError {
+    /// The case does not fit its subject.
+    #[error(transparent)]
+    Case(#[from] CaseErrors),
+    /// A device or candle's graph.
+    #[error(transparent)]
+    Study(#[from] StudyError),
+    /// The point that was asked for is none of the case's.
+    #[error("the case has no point `{asked}` on this device; it has {}", .points.join(", "))]
+    NoSuchPoint {
+        /// What was asked for.
+        asked: String,
+        /// What there is.
+        points: Vec<String>,
+    },
+    /// A subject that is not registered.
+    #[error("{0}")]
+    NoSuchSubject(String),
+}
+
+/// What a trial is about.
+pub struct Trial<'a> {
+    /// The case.
+    pub case: &'a Case,
+    /// Where its subject and the twin are found.
+    pub subjects: &'a Registry,
+    /// The check.
+    pub check: Check,
+    /// The device; points on others are left out.
+    pub device: DeviceKind,
+    /// The one point to run, if not all.
+    pub point: Option<&'a str>,
+    /// What is locked.
+    pub baseline: Option<&'a Snapshot>,
+}
+
+/// The checks that a case runs: those it names, or the subject's own.
+pub fn checks(case: &Case, subject: &dyn AnySubject) -> Vec<Check> {
+    if case.expect.is_some() {
+        return vec![Check::Shapes];
+    }
+    match &case.checks {
+        Some(named) => named.iter().filter_map(|name| Check::named(&name.value)).collect(),
+        None => Check::ALL
+            .into_iter()
+            .filter(|check| *check != Check::Scans || subject.has_reference())
+            .collect(),
+    }
+}
+
+/// Runs a trial.
+///
+/// # Errors
+/// A case that does not fit its subject, a device that cannot be used, candle's internals. What fails in the model is
+/// a finding.
+pub fn run(trial: &Trial<'_>) -> Result<Outcome, TrialError> {
+    let subject = subject(trial.subjects, &trial.case.subject)?;
+    let plan = plan(trial.case, &Described(subject))?;
+    let mut outcome = Outcome::default();
+    let mut sections = Vec::new();
+    let chosen = chosen(trial, &plan)?;
+    for (variant, points) in plan.variants.iter().zip(&chosen) {
+        if points.is_empty() {
+            continue;
+        }
+        outcome.points.extend(points.iter().map(|point| point.name.clone()));
+        match trial.check {
+            Check::Shapes => {
+                let (study, findings) = study_shapes(trial, subject, variant, points)?;
+                outcome.findings.extend(findings);
+                outcome.coverage.push((variant.name.clone(), study.witness.trace.coverage.clone()));
+                sections.extend(section(trial.case, variant, &study));
+            }
+            Check::Gradients => {
+                let study = study(trial.case, variant, points, subject, Depth::Backward)?;
+                outcome.findings.extend(gradients(trial.case, &study));
+            }
+            Check::Finite => {
+                let study = study(trial.case, variant, points, subject, Depth::Forward)?;
+                outcome.findings.extend(finite(&study));
+            }
+            Check::Scans => outcome.findings.extend(scans(trial.case, variant, points, subject)?),
+        }
+    }
+    outcome.snapshot = (trial.check == Check::Shapes).then_some(Snapshot { sections });
+    Ok(outcome)
+}
+
+fn subject<'a>(subjects: &'a Registry, name: &str) -> Result<&'a dyn AnySubject, TrialError> {
+    subjects.get(name).ok_or_else(|| TrialError::NoSuchSubject(subjects.unknown(name)))
+}
+
+/// The points of each variant that the trial runs.
+fn chosen(trial: &Trial<'_>, plan: &Plan) -> Result<Vec<Vec<Point>>, TrialError> {
+    let here = |point: &&Point| point.device == trial.device;
+    let wanted = |point: &&Point| trial.point.is_none_or(|name| point.name == name);
+    let all = plan.variants.iter().map(|v| v.points.iter().filter(here));
+    let chosen: Vec<Vec<Point>> =
+        all.clone().map(|points| points.filter(wanted).cloned().collect()).collect();
+    match trial.point {
+        Some(asked) if chosen.iter().all(Vec::is_empty) => {
+            let points = all.flatten().map(|point| point.name.clone()).collect();
+            Err(TrialError::NoSuchPoint { asked: asked.to_owned(), points })
+        }
+        _ => Ok(chosen),
+    }
+}
+
+fn study_shapes(
+    trial: &Trial<'_>,
+    subject: &dyn AnySubject,
+    variant: &VariantPlan,
+    points: &[Point],
+) -> Result<(Study, Vec<Finding>), TrialError> {
+    let case = trial.case;
+    let study = study(case, variant, points, subject, Depth::Forward)?;
+    let findings = match twin_law(trial, variant)? {
+        Some((twin, name)) => {
+            let source = Source::Twin(name);
+            let reference = Reference { law: &twin.law, base: &twin.witness.dims, source };
+            shapes(case, &study, Some(&reference))
+        }
+        None => {
+            let locked = trial.baseline.into_iter().flat_map(|b| &b.sections);
+            let locked = locked.into_iter().find(|section| section.variant == variant.name);
+            let reference = locked.map(|section| Reference {
+                law: &section.law,
+                base: &section.reference,
+                source: Source::Baseline,
+            });
+            shapes(case, &study, reference.as_ref())
+        }
+    };
+    Ok((study, findings))
+}
+
+/// The law of the right twin of a subject with a fault.
+fn twin_law(trial: &Trial<'_>, variant: &VariantPlan) -> Result<Option<(Study, String)>, TrialError> {
+    let fault: Option<&Fault> = trial.case.fault.as_ref();
+    let Some(twin) = fault.and_then(|fault| fault.twin.as_ref()) else { return Ok(None) };
+    let subject = subject(trial.subjects, &twin.value)?;
+    let study = inferred(trial.case, variant, subject).map_err(StudyError::from)?;
+    Ok(Some((study, twin.value.clone())))
+}
+
+/// What is locked of a variant.
+fn section(case: &Case, variant: &VariantPlan, study: &Study) -> Option<Section> {
+    let point = variant.points.first()?;
+    let law = Law { forward: locked(case, &study.law), ..study.law.clone() };
+    let zero = case.zero_gradient.iter().map(|z| (z.pattern.to_string(), z.when.clone()));
+    Some(Section {
+        subject: case.subject.clone(),
+        variant: variant.name.clone(),
+        reference: point.dims.clone(),
+        dtype: point.dtype.name().to_owned(),
+        law,
+        zero: zero.collect(),
+    })
+}
+
+fn locked(case: &Case, law: &Law) -> Vec<super::law::Item> {
+    match case.lock {
+        super::case::Lock::All => law.forward.clone(),
+        super::case::Lock::Named => super::law::named(&law.forward),
+    }
+}
