@@ -69,7 +69,7 @@ impl Dims {
     }
 
     /// Symbols and values in the declared order.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, usize)> {
+    pub fn iter(&self) -> impl Iterator<Item = (&str, usize)> + Clone {
         self.0
             .iter()
             .map(|(symbol, value)| (symbol.as_str(), *value))

@@ -1,1 +1,3 @@
 //! Cases, runs, laws, checks and reports.
+pub mod case;
+pub mod plan;
