@@ -2,4 +2,5 @@
 
 pub mod law;
 pub mod run;
+pub mod snapshot;
 pub mod subject;
