@@ -290,7 +290,7 @@ fn of_error(error: &candle_core::Error) -> Failure {
 }
 
 /// Panics as data: message and line, and nothing on the terminal.
-mod panics {
+pub(crate) mod panics {
     use super::*;
     use std::cell::RefCell;
     use std::sync::Once;
@@ -299,7 +299,7 @@ mod panics {
         static INSIDE: RefCell<Option<Option<Failure>>> = const { RefCell::new(None) };
     }
 
-    pub(super) fn catch<R>(f: impl FnOnce() -> R) -> std::result::Result<R, Failure> {
+    pub(crate) fn catch<R>(f: impl FnOnce() -> R) -> std::result::Result<R, Failure> {
         static HOOK: Once = Once::new();
         HOOK.call_once(|| {
             let outer = std::panic::take_hook();
