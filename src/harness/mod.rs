@@ -10,4 +10,5 @@ pub mod run;
 pub mod snapshot;
 pub mod study;
 pub mod subject;
+pub mod subjects;
 pub mod trial;
