@@ -57,11 +57,7 @@ max_points: 100
 "#;
 
 fn read(yaml: &str) -> Result<Case, Box<dyn std::error::Error>> {
-    Ok(Case::parse(
-        Path::new("cases/toy/a.yaml"),
-        CasePath::new("toy::a")?,
-        yaml.as_bytes(),
-    )?)
+    Ok(Case::parse(Path::new("cases/toy/a.yaml"), CasePath::new("toy::a")?, yaml.as_bytes())?)
 }
 
 fn planned(yaml: &str) -> Result<Plan, Box<dyn std::error::Error>> {
@@ -72,31 +68,16 @@ fn planned(yaml: &str) -> Result<Plan, Box<dyn std::error::Error>> {
 fn every_field_is_read() -> Outcome {
     let case = read(WHOLE)?;
     assert_eq!(case.path.to_string(), "toy::a");
-    assert_eq!(
-        (case.subject.as_str(), case.why.as_str()),
-        ("toy", "a reason on two lines")
-    );
+    assert_eq!((case.subject.as_str(), case.why.as_str()), ("toy", "a reason on two lines"));
     assert_eq!(case.seed, 176);
-    assert_eq!(
-        json!(case.config_of(&case.variants[1])),
-        json!({"d": 16, "n": 2})
-    );
+    assert_eq!(json!(case.config_of(&case.variants[1])), json!({"d": 16, "n": 2}));
     assert_eq!(case.matrix.dtypes, [DType::F32, DType::F64]);
     assert_eq!(case.matrix.devices, [DeviceKind::Cpu, DeviceKind::Cuda]);
     assert!(matches!(case.except[1].value, Filter::When(_)));
-    let shapes = case
-        .shapes
-        .iter()
-        .map(|one| format!("{} {}", one.pattern, one.axes));
+    let shapes = case.shapes.iter().map(|one| format!("{} {}", one.pattern, one.axes));
     assert_eq!(
         shapes.collect::<Vec<_>>(),
-        [
-            "input (b, l, d)",
-            "scan.h (b, n)",
-            "layers.*.mixer.x (b, l, n·d)",
-            "loss ()",
-            "one (1)"
-        ]
+        ["input (b, l, d)", "scan.h (b, n)", "layers.*.mixer.x (b, l, n·d)", "loss ()", "one (1)"]
     );
     assert_eq!(case.zero_gradient[0].when.to_string(), "l == 1");
     assert_eq!(case.checks.as_ref().map(Vec::len), Some(2));
@@ -105,15 +86,9 @@ fn every_field_is_read() -> Outcome {
     assert_eq!(case.tolerance("batch", DType::F16), None);
     assert_eq!(case.tags, ["quick", "report-1"]);
     assert_eq!(case.lock, Lock::Named);
-    assert_eq!(
-        case.expect.map(|expect| expect.error),
-        Some("mismatch in (8, 60)".to_owned())
-    );
+    assert_eq!(case.expect.map(|expect| expect.error), Some("mismatch in (8, 60)".to_owned()));
     let fault = case.fault.ok_or("a fault")?;
-    assert_eq!(
-        fault.twin.map(|twin| twin.value),
-        Some("toy_right".to_owned())
-    );
+    assert_eq!(fault.twin.map(|twin| twin.value), Some("toy_right".to_owned()));
     assert_eq!(fault.cause, Some("joined on axis 0".to_owned()));
     assert_eq!((case.budget, case.max_points), (512 << 20, 100));
     Ok(())
@@ -140,10 +115,7 @@ fn what_is_not_written_has_a_default() -> Outcome {
     assert!(case.config.is_empty() && case.shapes.is_empty() && case.checks.is_none());
     assert_eq!(case.seed, 0);
     assert_eq!(case.variants.len(), 1);
-    assert_eq!(
-        (case.variants[0].name.as_str(), case.variants[0].at),
-        ("plain", None)
-    );
+    assert_eq!((case.variants[0].name.as_str(), case.variants[0].at), ("plain", None));
     assert_eq!(case.matrix.dtypes, [DType::F32]);
     assert_eq!(case.matrix.devices, [DeviceKind::Cpu]);
     assert_eq!((case.budget, case.max_points), (4 << 30, 10_000));
@@ -191,28 +163,15 @@ fn points_are_named_and_ordered() -> Outcome {
     let [variant] = &plan.variants[..] else {
         return Err("one variant".into());
     };
-    let names: Vec<_> = variant
-        .points
-        .iter()
-        .map(|point| point.name.as_str())
-        .collect();
+    let names: Vec<_> = variant.points.iter().map(|point| point.name.as_str()).collect();
     assert_eq!(
         names[..5],
-        [
-            "b8-l60-f32-cpu",
-            "b8-l1-f32-cpu",
-            "b3-l60-f32-cpu",
-            "b3-l1-f32-cpu",
-            "b8-l60-f64-cpu"
-        ]
+        ["b8-l60-f32-cpu", "b8-l1-f32-cpu", "b3-l60-f32-cpu", "b3-l1-f32-cpu", "b8-l60-f64-cpu"]
     );
     assert_eq!((names.len(), names.last()), (16, Some(&"b3-l1-f64-metal")));
     let reference = &variant.points[0];
     assert_eq!(reference.dims.to_string(), "b=8 l=60 d=4 n=2");
-    assert_eq!(
-        reference.sizes,
-        [("batch".to_owned(), 8), ("seq".to_owned(), 60)]
-    );
+    assert_eq!(reference.sizes, [("batch".to_owned(), 8), ("seq".to_owned(), 60)]);
     assert_eq!(variant.dims_of_config.to_string(), "d=4 n=2");
     Ok(())
 }
@@ -225,22 +184,11 @@ fn filters_hold_for_the_points_they_name() -> Outcome {
         points.map(|point| point.name.as_str()).collect::<Vec<_>>()
     };
     // `only` keeps f32, and of `wide` everything on the CPU.
-    let f32_cpu = [
-        "b8-l60-f32-cpu",
-        "b8-l1-f32-cpu",
-        "b1-l60-f32-cpu",
-        "b1-l59-f32-cpu",
-    ];
+    let f32_cpu = ["b8-l60-f32-cpu", "b8-l1-f32-cpu", "b1-l60-f32-cpu", "b1-l59-f32-cpu"];
     let f64_cpu = f32_cpu.map(|name| name.replace("f32", "f64"));
     let f32_cuda = f32_cpu.map(|name| name.replace("cpu", "cuda"));
-    assert_eq!(
-        names(0),
-        [&f32_cpu.map(str::to_owned)[..], &f32_cuda].concat()
-    );
-    assert_eq!(
-        names(1),
-        [&f32_cpu.map(str::to_owned)[..], &f64_cpu, &f32_cuda].concat()
-    );
+    assert_eq!(names(0), [&f32_cpu.map(str::to_owned)[..], &f32_cuda].concat());
+    assert_eq!(names(1), [&f32_cpu.map(str::to_owned)[..], &f64_cpu, &f32_cuda].concat());
     Ok(())
 }
 
@@ -261,10 +209,7 @@ fn a_size_of_zero_is_for_an_expected_error() -> Outcome {
 #[case("*", "states", true)]
 #[case("*", "scan.h", false)]
 fn a_pattern_meets_a_name(#[case] pattern: &str, #[case] name: &str, #[case] meets: bool) {
-    assert_eq!(
-        Pattern::new(pattern).map(|pattern| pattern.matches(name)),
-        Ok(meets)
-    );
+    assert_eq!(Pattern::new(pattern).map(|pattern| pattern.matches(name)), Ok(meets));
 }
 
 fn machine(visible: Option<&str>) -> Environment {
@@ -279,29 +224,13 @@ fn machine(visible: Option<&str>) -> Environment {
 
 #[rstest]
 #[case(DeviceKind::Cpu, Environment::default(), None)]
-#[case(
-    DeviceKind::Cuda,
-    Environment::default(),
-    Some("built without the feature `cuda`")
-)]
-#[case(
-    DeviceKind::Metal,
-    Environment::default(),
-    Some("built without the feature `metal`")
-)]
+#[case(DeviceKind::Cuda, Environment::default(), Some("built without the feature `cuda`"))]
+#[case(DeviceKind::Metal, Environment::default(), Some("built without the feature `metal`"))]
 #[case(DeviceKind::Cuda, machine(None), None)]
 #[case(DeviceKind::Cuda, machine(Some("1,0")), None)]
 #[case(DeviceKind::Cuda, machine(Some("GPU-8932f937")), None)]
-#[case(
-    DeviceKind::Cuda,
-    machine(Some("")),
-    Some("CUDA_VISIBLE_DEVICES hides every device")
-)]
-#[case(
-    DeviceKind::Cuda,
-    machine(Some("-1,0")),
-    Some("CUDA_VISIBLE_DEVICES hides every device")
-)]
+#[case(DeviceKind::Cuda, machine(Some("")), Some("CUDA_VISIBLE_DEVICES hides every device"))]
+#[case(DeviceKind::Cuda, machine(Some("-1,0")), Some("CUDA_VISIBLE_DEVICES hides every device"))]
 #[case(DeviceKind::Metal, machine(Some("")), None)]
 #[case(
     DeviceKind::Cuda,
