@@ -24,7 +24,7 @@ fn a_wrong_case_is_told_what_is_wrong_and_where(#[files("tests/bad_cases/*.yaml"
 }
 
 fn told(file: &Path, name: &str) -> Result<(), String> {
-    let path = CasePath::new(name)?;
+    let path = CasePath::new(name).map_err(|error| error.to_string())?;
     let bytes = std::fs::read(file).map_err(|error| error.to_string())?;
     let shown = Path::new("cases").join(format!("{name}.yaml"));
     let case = Case::parse(&shown, path, &bytes).map_err(|error| error.to_string())?;

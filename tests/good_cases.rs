@@ -152,6 +152,32 @@ fn what_is_not_written_has_a_default() -> Outcome {
     Ok(())
 }
 
+#[test]
+fn the_examples_of_the_format_are_right() -> Outcome {
+    let page = include_str!("../cases/README.md");
+    let blocks = page
+        .split("```yaml\n")
+        .skip(1)
+        .filter_map(|block| block.split("```").next());
+    let cases: Vec<_> = blocks
+        .filter(|block| block.starts_with("subject:"))
+        .collect();
+    assert_eq!(cases.len(), 3);
+    for case in cases {
+        read(case)?;
+    }
+    let fields = page
+        .lines()
+        .filter_map(|line| line.strip_prefix("| `")?.split_once("` | "));
+    for (field, _) in fields.take_while(|(field, _)| *field != "b l n") {
+        assert!(
+            WHOLE.contains(&format!("\n{field}:")),
+            "`{field}` is in no test"
+        );
+    }
+    Ok(())
+}
+
 #[rstest]
 #[case("1", json!(1))]
 #[case("-1", json!(-1))]
