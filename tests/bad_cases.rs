@@ -76,6 +76,17 @@ fn many_faults_are_cut_short() -> Outcome {
 }
 
 #[test]
+fn a_long_text_is_quoted_in_part() -> Outcome {
+    let yaml = "word ".repeat(10_000);
+    let errors = Case::parse(Path::new("x.yaml"), CasePath::new("x")?, yaml.as_bytes())
+        .expect_err("not a mapping");
+    let told = errors.to_string();
+    assert!(told.starts_with("x.yaml:1:1: a case should be a mapping, found the text `word word"));
+    assert!(told.chars().count() < 700, "{told}");
+    Ok(())
+}
+
+#[test]
 fn folders_are_searched_in_order_and_lost_cases_are_told() -> Outcome {
     let root = tempfile::tempdir()?;
     for folder in ["b/inner", "a", "none/deeper", ".git", "b c"] {
