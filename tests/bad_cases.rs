@@ -20,7 +20,7 @@ fn a_wrong_case_is_told_what_is_wrong_and_where(#[files("tests/bad_cases/*.yaml"
 }
 
 fn told(file: &Path, name: &str) -> Result<(), String> {
-    let path = CasePath::new(name)?;
+    let path = CasePath::new(name).map_err(|error| error.to_string())?;
     let bytes = std::fs::read(file).map_err(|error| error.to_string())?;
     let shown = Path::new("cases").join(format!("{name}.yaml"));
     let case = Case::parse(&shown, path, &bytes).map_err(|error| error.to_string())?;
@@ -55,6 +55,17 @@ fn many_faults_are_cut_short() -> Outcome {
     let errors = Case::parse(Path::new("many.yaml"), CasePath::new("many")?, yaml.as_bytes())
         .expect_err("unknown keys");
     assert_eq!(errors.iter().count(), 50);
+    Ok(())
+}
+
+#[test]
+fn a_long_text_is_quoted_in_part() -> Outcome {
+    let yaml = "word ".repeat(10_000);
+    let errors = Case::parse(Path::new("x.yaml"), CasePath::new("x")?, yaml.as_bytes())
+        .expect_err("not a mapping");
+    let told = errors.to_string();
+    assert!(told.starts_with("x.yaml:1:1: a case should be a mapping, found the text `word word"));
+    assert!(told.chars().count() < 700, "{told}");
     Ok(())
 }
 

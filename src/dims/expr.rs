@@ -134,36 +134,6 @@ impl Expr {
         self.0.as_ref().err()
     }
 
-    /// The same expression with products and sums in the declared order of `dims`, other symbols after them in
-    /// alphabetical order, and a constant last: one text for equal expressions.
-    #[must_use]
-    pub fn ordered_by(&self, dims: &Dims) -> Self {
-        let Ok(terms) = &self.0 else {
-            return self.clone();
-        };
-        let place = |symbol: &str| dims.position(symbol).unwrap_or(usize::MAX);
-        let key = |atom: &Atom| match atom {
-            Atom::Dim(symbol) => (place(symbol), symbol.clone()),
-            Atom::Ceil(..) => {
-                let first = atom.symbols().into_iter().map(place).min();
-                // A `ceil` is no symbol; `~` puts it after the dim that it starts with.
-                (first.unwrap_or(usize::MAX), format!("~{atom}"))
-            }
-        };
-        let mut terms = terms.clone();
-        for term in &mut terms {
-            for factor in &mut term.factors {
-                *factor = factor.ordered_by(dims);
-            }
-            term.factors.sort_by_cached_key(key);
-        }
-        terms.sort_by_cached_key(|term| {
-            let keys: Vec<_> = term.factors.iter().map(key).collect();
-            (keys.is_empty(), keys)
-        });
-        Self(Ok(terms))
-    }
-
     fn atom(atom: Atom) -> Self {
         Self(Ok(vec![Term { factors: vec![atom], coefficient: 1 }]))
     }
@@ -252,12 +222,13 @@ impl Atom {
         }
     }
 
-    fn symbols(&self) -> Vec<&str> {
+    pub(super) fn symbols(&self) -> Vec<&str> {
         match self {
             Atom::Dim(symbol) => vec![symbol],
             Atom::Ceil(value, by) => [value.symbols(), by.symbols()].concat(),
         }
     }
+<<<<<<< HEAD
 
     fn ordered_by(&self, dims: &Dims) -> Self {
         match self {
@@ -267,6 +238,8 @@ impl Atom {
             }
         }
     }
+=======
+>>>>>>> case
 }
 
 /// Rounds towards positive infinity; `by` is at least 1, so neither step can overflow.

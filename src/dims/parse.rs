@@ -9,13 +9,11 @@
 //! axes       = "(" [ expr { "," expr } ] ")"
 //! contract   = "()" | axis { axis }            an axis is an expr without spaces, `(h p)` is h·p
 //! ```
-use super::lex::{Lexeme, Token, lex};
+use super::cursor::Parser;
+use super::lex::Token;
 use super::{Comparison, Condition, Expr};
 
 pub use super::lex::{ParseError, is_symbol};
-
-/// Levels of parentheses and `ceil`, so that no text exhausts the stack.
-const MAX_DEPTH: usize = 32;
 
 /// Reads `(b, l, h·p)`.
 pub(super) fn axes(text: &str) -> Result<Vec<Expr>, ParseError> {
@@ -67,6 +65,7 @@ impl std::str::FromStr for Expr {
     }
 }
 
+<<<<<<< HEAD
 struct Parser<'a> {
     text: &'a str,
     lexemes: Vec<Lexeme<'a>>,
@@ -81,6 +80,9 @@ impl<'a> Parser<'a> {
         Ok(Self { text, lexemes: lex(text)?, next: 0, depth: 0, contract })
     }
 
+=======
+impl Parser<'_> {
+>>>>>>> case
     fn condition(&mut self) -> Result<Condition, ParseError> {
         let mut condition = self.all()?;
         while self.take("or") {
@@ -221,6 +223,7 @@ impl<'a> Parser<'a> {
         self.expect(")")?;
         Ok(group)
     }
+<<<<<<< HEAD
 
     fn nested<T>(
         &mut self,
@@ -304,4 +307,6 @@ impl<'a> Parser<'a> {
         let column = self.lexemes.get(self.next).map_or(end, |lexeme| lexeme.column);
         ParseError { text: self.text.to_owned(), column, message }
     }
+=======
+>>>>>>> case
 }

@@ -5,13 +5,13 @@ use serde_json::{Map, Value};
 
 use super::contract::{shapes, zero_gradient};
 use super::error::{CaseErrors, Spanned};
-use super::kinds::DType;
 use super::matrix::{Filter, Matrix, filters, matrix};
 use super::path::CasePath;
 use super::reader::Reader;
 use super::source::Source;
 use super::tree::{Entry, Kind, Node};
-use super::{Case, Expect, Fault, Lock, Tolerance, Variant};
+use super::verdict::{expect, fault, tolerance};
+use super::{Case, Lock, Variant};
 
 /// Every field of a case.
 const FIELDS: [&str; 21] = [
@@ -119,12 +119,19 @@ fn required(reader: &mut Reader<'_>, key: &str) -> String {
     text(reader, key).map(|text| text.value).unwrap_or_default()
 }
 
+<<<<<<< HEAD
 fn text(reader: &mut Reader<'_>, key: &str) -> Option<Spanned<String>> {
     field(reader, key, |reader, node| reader.text(node, &format!("`{key}`")))
+=======
+pub(super) fn text(reader: &mut Reader<'_>, key: &str) -> Option<Spanned<String>> {
+    field(reader, key, |reader, node| {
+        reader.text(node, &format!("`{key}`"))
+    })
+>>>>>>> case
 }
 
 /// A list of names, each once.
-fn names(reader: &mut Reader<'_>, key: &str) -> Option<Vec<Spanned<String>>> {
+pub(super) fn names(reader: &mut Reader<'_>, key: &str) -> Option<Vec<Spanned<String>>> {
     field(reader, key, |reader, node| {
         let what = format!("`{key}`");
         let items = reader.items(node, &what).iter();
@@ -163,6 +170,7 @@ fn variants<'a>(reader: &mut Reader<'a>, node: &'a Node) -> Option<Vec<Variant>>
     Some(variants)
 }
 
+<<<<<<< HEAD
 fn tolerance<'a>(reader: &mut Reader<'a>, node: &'a Node) -> Option<Vec<Tolerance>> {
     let mut tolerances = vec![];
     for entry in reader.some_entries(node, "`tolerance`") {
@@ -228,6 +236,8 @@ fn fault(reader: &mut Reader<'_>) -> Option<Fault> {
     Some(Fault { twin, caught_by: caught_by?, at, cause })
 }
 
+=======
+>>>>>>> case
 /// Bytes, or a whole number of `KiB`, `MiB`, `GiB`.
 fn budget(reader: &mut Reader<'_>, node: &Node) -> Option<u64> {
     let bytes = match node.json() {
