@@ -85,7 +85,8 @@ impl<'a> Flow<'a> {
     fn new(trace: &'a Trace) -> Self {
         let n = trace.ops.len();
         let (mut readers, mut reader) = (vec![0; n], vec![0; n]);
-        for (i, op) in trace.ops.iter().enumerate() {
+        let live = live(trace);
+        for (i, op) in trace.ops.iter().enumerate().filter(|(i, _)| live[*i]) {
             let mut reads = op.operands.clone();
             reads.sort_unstable();
             reads.dedup();
@@ -283,6 +284,19 @@ impl<'a> Flow<'a> {
             step.ops.sort_unstable();
         }
     }
+}
+
+/// Which ops a name was made from: what a detour of candle's was undone to is read by nobody.
+fn live(trace: &Trace) -> Vec<bool> {
+    let mut live = vec![false; trace.ops.len()];
+    let mut open: Vec<usize> = trace.names.iter().map(|name| name.op).collect();
+    while let Some(i) = open.pop() {
+        if live.get(i) == Some(&false) {
+            live[i] = true;
+            open.extend(&trace.ops[i].operands);
+        }
+    }
+    live
 }
 
 /// The module that a parameter belongs to: its path without `weight` or `bias`.

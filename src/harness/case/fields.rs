@@ -53,7 +53,10 @@ pub(super) fn case(file: &Path, path: CasePath, bytes: &[u8]) -> Result<Case, Ca
             return Err(CaseErrors::collect(errors).unwrap_or_else(|| error.into()));
         }
     };
-    let mut reader = Reader { source: &source, errors };
+    let mut reader = Reader {
+        source: &source,
+        errors,
+    };
     let case = fields(&mut reader, path);
     match CaseErrors::collect(reader.errors) {
         None => Ok(case),
@@ -66,7 +69,9 @@ fn fields(reader: &mut Reader<'_>, path: CasePath) -> Case {
     let root = &reader.source.root;
     reader.fields(root, "a case", &FIELDS);
     let zero_size = root.get("expect").is_some();
-    let matrix = field(reader, "matrix", |reader, node| Some(matrix(reader, node, zero_size)));
+    let matrix = field(reader, "matrix", |reader, node| {
+        Some(matrix(reader, node, zero_size))
+    });
     let matrix = matrix.unwrap_or_default();
     let variants = field(reader, "variants", variants);
     Case {
@@ -78,7 +83,11 @@ fn fields(reader: &mut Reader<'_>, path: CasePath) -> Case {
         seed: field(reader, "seed", |reader, node| reader.whole(node, "`seed`"))
             .unwrap_or_default(),
         variants: variants.unwrap_or_else(|| {
-            vec![Variant { name: "plain".to_owned(), overrides: Map::new(), at: None }]
+            vec![Variant {
+                name: "plain".to_owned(),
+                overrides: Map::new(),
+                at: None,
+            }]
         }),
         except: point_filters(reader, "except", &matrix),
         only: point_filters(reader, "only", &matrix),
@@ -90,9 +99,15 @@ fn fields(reader: &mut Reader<'_>, path: CasePath) -> Case {
         .unwrap_or_default(),
         checks: names(reader, "checks"),
         tolerance: field(reader, "tolerance", tolerance).unwrap_or_default(),
-        tags: names(reader, "tags").into_iter().flatten().map(|tag| tag.value).collect(),
-        lock: field(reader, "lock", |reader, node| reader.word(node, "`lock`", &LOCKS))
-            .unwrap_or_default(),
+        tags: names(reader, "tags")
+            .into_iter()
+            .flatten()
+            .map(|tag| tag.value)
+            .collect(),
+        lock: field(reader, "lock", |reader, node| {
+            reader.word(node, "`lock`", &LOCKS)
+        })
+        .unwrap_or_default(),
         expect: field(reader, "expect", expect),
         fault: fault(reader),
         budget: field(reader, "budget", budget).unwrap_or(DEFAULT_BUDGET),
@@ -114,20 +129,19 @@ fn field<'a, T>(
 fn required(reader: &mut Reader<'_>, key: &str) -> String {
     let root = &reader.source.root;
     if root.get(key).is_none() && matches!(root.kind, Kind::Mapping(_)) {
-        reader.fault(root.at, format!("`{key}` is missing"), "a case has a `subject` and a `why`");
+        reader.fault(
+            root.at,
+            format!("`{key}` is missing"),
+            "a case has a `subject` and a `why`",
+        );
     }
     text(reader, key).map(|text| text.value).unwrap_or_default()
 }
 
-<<<<<<< HEAD
-fn text(reader: &mut Reader<'_>, key: &str) -> Option<Spanned<String>> {
-    field(reader, key, |reader, node| reader.text(node, &format!("`{key}`")))
-=======
 pub(super) fn text(reader: &mut Reader<'_>, key: &str) -> Option<Spanned<String>> {
     field(reader, key, |reader, node| {
         reader.text(node, &format!("`{key}`"))
     })
->>>>>>> case
 }
 
 /// A list of names, each once.
@@ -165,88 +179,27 @@ fn variants<'a>(reader: &mut Reader<'a>, node: &'a Node) -> Option<Vec<Variant>>
     for Entry { key, at, value } in reader.some_entries(node, "`variants`") {
         reader.named(key, *at, "variant");
         let overrides = object(reader, value).unwrap_or_default();
-        variants.push(Variant { name: key.clone(), overrides, at: Some(*at) });
+        variants.push(Variant {
+            name: key.clone(),
+            overrides,
+            at: Some(*at),
+        });
     }
     Some(variants)
 }
 
-<<<<<<< HEAD
-fn tolerance<'a>(reader: &mut Reader<'a>, node: &'a Node) -> Option<Vec<Tolerance>> {
-    let mut tolerances = vec![];
-    for entry in reader.some_entries(node, "`tolerance`") {
-        reader.named(&entry.key, entry.at, "check");
-        let check = Spanned { value: entry.key.clone(), at: entry.at };
-        let what = format!("tolerance of `{}`", entry.key);
-        if !matches!(entry.value.kind, Kind::Mapping(_)) {
-            let value = distance(reader, &entry.value, &what);
-            tolerances.extend(value.map(|value| Tolerance { check, dtype: None, value }));
-            continue;
-        }
-        let known = DType::ALL.map(|(name, _)| name);
-        reader.some_entries(&entry.value, &what);
-        for format in reader.fields(&entry.value, &what, &known) {
-            let dtype = DType::ALL.iter().find(|(name, _)| *name == format.key);
-            let value = distance(reader, &format.value, &what);
-            let both = dtype.zip(value).map(|((_, dtype), value)| Tolerance {
-                check: check.clone(),
-                dtype: Some(*dtype),
-                value,
-            });
-            tolerances.extend(both);
-        }
-    }
-    Some(tolerances)
-}
-
-fn distance(reader: &mut Reader<'_>, node: &Node, what: &str) -> Option<f64> {
-    match node.json().ok().and_then(|value| value.as_f64()) {
-        Some(value) if value >= 0.0 => Some(value),
-        _ => reader.unexpected(node, what, "a finite number, 0 or more"),
-    }
-}
-
-fn expect<'a>(reader: &mut Reader<'a>, node: &'a Node) -> Option<Expect> {
-    let (mut error, mut at) = (None, None);
-    for Entry { key, value, .. } in reader.fields(node, "`expect`", &["error", "at"]) {
-        let what = format!("`{key}`");
-        match key.as_str() {
-            "error" => error = reader.text(value, &what),
-            "at" => at = reader.text(value, &what),
-            _ => {}
-        }
-    }
-    if node.get("error").is_none() && matches!(node.kind, Kind::Mapping(_)) {
-        reader.fault(node.at, "`error` is missing in `expect`", "give a part of the error's text");
-    }
-    Some(Expect { error: error?.value, at: at.map(|at| at.value) })
-}
-
-fn fault(reader: &mut Reader<'_>) -> Option<Fault> {
-    let caught_by = names(reader, "caught_by");
-    let (twin, at, cause) = (text(reader, "twin"), text(reader, "at"), text(reader, "cause"));
-    if reader.source.root.get("caught_by").is_none() {
-        for key in ["twin", "at", "cause"] {
-            if let Some(entry) = reader.source.root.get(key) {
-                let message = format!("`{key}` needs `caught_by`");
-                reader.fault(entry.at, message, "name the checks that have to find the fault");
-            }
-        }
-    }
-    let (at, cause) = (at.map(|at| at.value), cause.map(|cause| cause.value));
-    Some(Fault { twin, caught_by: caught_by?, at, cause })
-}
-
-=======
->>>>>>> case
 /// Bytes, or a whole number of `KiB`, `MiB`, `GiB`.
 fn budget(reader: &mut Reader<'_>, node: &Node) -> Option<u64> {
     let bytes = match node.json() {
         Ok(Value::Number(bytes)) => bytes.as_u64(),
         Ok(Value::String(text)) => {
-            ["KiB", "MiB", "GiB"].iter().zip([10, 20, 30]).find_map(|(unit, shift)| {
-                let number: u64 = text.strip_suffix(unit)?.trim_end().parse().ok()?;
-                number.checked_mul(1 << shift)
-            })
+            ["KiB", "MiB", "GiB"]
+                .iter()
+                .zip([10, 20, 30])
+                .find_map(|(unit, shift)| {
+                    let number: u64 = text.strip_suffix(unit)?.trim_end().parse().ok()?;
+                    number.checked_mul(1 << shift)
+                })
         }
         _ => None,
     };
@@ -259,6 +212,10 @@ fn budget(reader: &mut Reader<'_>, node: &Node) -> Option<u64> {
 fn max_points(reader: &mut Reader<'_>, node: &Node) -> Option<usize> {
     match reader.whole(node, "`max_points`")? {
         points @ 1..=MOST_POINTS => usize::try_from(points).ok(),
-        _ => reader.unexpected(node, "`max_points`", &format!("between 1 and {MOST_POINTS}")),
+        _ => reader.unexpected(
+            node,
+            "`max_points`",
+            &format!("between 1 and {MOST_POINTS}"),
+        ),
     }
 }
