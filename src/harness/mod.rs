@@ -12,3 +12,4 @@ pub mod study;
 pub mod subject;
 pub mod subjects;
 pub mod trial;
+pub mod zoo;
