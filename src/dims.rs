@@ -22,9 +22,11 @@
 
 mod axes;
 mod condition;
+mod cursor;
 mod expr;
 mod lex;
 mod ops;
+mod order;
 mod parse;
 mod render;
 

@@ -45,7 +45,10 @@ pub(super) enum Atom {
 impl Expr {
     /// A fixed number. [`i64::MIN`] has no counterpart above zero and is too large.
     pub fn constant(value: i64) -> Self {
-        Self::sum(vec![Term { factors: vec![], coefficient: value }])
+        Self::sum(vec![Term {
+            factors: vec![],
+            coefficient: value,
+        }])
     }
 
     /// A dim by its symbol.
@@ -73,7 +76,10 @@ impl Expr {
         if self.ceils().max(divisor.ceils()) >= MAX_CEILS {
             return Self(Err(DimsError::Overflow));
         }
-        Self::atom(Atom::Ceil(Box::new(self.clone()), Box::new(divisor.clone())))
+        Self::atom(Atom::Ceil(
+            Box::new(self.clone()),
+            Box::new(divisor.clone()),
+        ))
     }
 
     /// The value at `dims`.
@@ -85,7 +91,9 @@ impl Expr {
         for term in self.0.as_ref().map_err(Clone::clone)? {
             let mut product = term.coefficient;
             for factor in &term.factors {
-                product = product.checked_mul(factor.eval(dims)?).ok_or(DimsError::Overflow)?;
+                product = product
+                    .checked_mul(factor.eval(dims)?)
+                    .ok_or(DimsError::Overflow)?;
             }
             sum = sum.checked_add(product).ok_or(DimsError::Overflow)?;
         }
@@ -113,7 +121,14 @@ impl Expr {
     pub fn as_constant(&self) -> Option<i64> {
         match self.0.as_deref() {
             Ok([]) => Some(0),
-            Ok([Term { factors, coefficient }]) if factors.is_empty() => Some(*coefficient),
+            Ok(
+                [
+                    Term {
+                        factors,
+                        coefficient,
+                    },
+                ],
+            ) if factors.is_empty() => Some(*coefficient),
             _ => None,
         }
     }
@@ -121,7 +136,14 @@ impl Expr {
     /// Its symbol, if it is one dim and nothing else.
     pub fn as_dim(&self) -> Option<&str> {
         match self.0.as_deref() {
-            Ok([Term { factors, coefficient: 1 }]) => match factors.as_slice() {
+            Ok(
+                [
+                    Term {
+                        factors,
+                        coefficient: 1,
+                    },
+                ],
+            ) => match factors.as_slice() {
                 [Atom::Dim(symbol)] => Some(symbol),
                 _ => None,
             },
@@ -134,38 +156,11 @@ impl Expr {
         self.0.as_ref().err()
     }
 
-    /// The same expression with products and sums in the declared order of `dims`, other symbols after them in
-    /// alphabetical order, and a constant last: one text for equal expressions.
-    #[must_use]
-    pub fn ordered_by(&self, dims: &Dims) -> Self {
-        let Ok(terms) = &self.0 else {
-            return self.clone();
-        };
-        let place = |symbol: &str| dims.position(symbol).unwrap_or(usize::MAX);
-        let key = |atom: &Atom| match atom {
-            Atom::Dim(symbol) => (place(symbol), symbol.clone()),
-            Atom::Ceil(..) => {
-                let first = atom.symbols().into_iter().map(place).min();
-                // A `ceil` is no symbol; `~` puts it after the dim that it starts with.
-                (first.unwrap_or(usize::MAX), format!("~{atom}"))
-            }
-        };
-        let mut terms = terms.clone();
-        for term in &mut terms {
-            for factor in &mut term.factors {
-                *factor = factor.ordered_by(dims);
-            }
-            term.factors.sort_by_cached_key(key);
-        }
-        terms.sort_by_cached_key(|term| {
-            let keys: Vec<_> = term.factors.iter().map(key).collect();
-            (keys.is_empty(), keys)
-        });
-        Self(Ok(terms))
-    }
-
     fn atom(atom: Atom) -> Self {
-        Self(Ok(vec![Term { factors: vec![atom], coefficient: 1 }]))
+        Self(Ok(vec![Term {
+            factors: vec![atom],
+            coefficient: 1,
+        }]))
     }
 
     /// Merges like terms, in the order of their first appearance.
@@ -183,7 +178,10 @@ impl Expr {
                 None => return Self(Err(DimsError::Overflow)),
             }
         }
-        let terms = merged.into_iter().map(|(_, term)| term).filter(|term| term.coefficient != 0);
+        let terms = merged
+            .into_iter()
+            .map(|(_, term)| term)
+            .filter(|term| term.coefficient != 0);
         let terms: Vec<Term> = terms.collect();
         let too_large =
             |term: &Term| term.factors.len() > MAX_FACTORS || term.coefficient == i64::MIN;
@@ -206,7 +204,10 @@ impl Expr {
                 factors.remove(place);
             }
             let exact = term.coefficient % by.coefficient == 0;
-            exact.then(|| Term { factors, coefficient: term.coefficient / by.coefficient })
+            exact.then(|| Term {
+                factors,
+                coefficient: term.coefficient / by.coefficient,
+            })
         });
         quotients.collect::<Option<Vec<_>>>().map(Self::sum)
     }
@@ -237,8 +238,10 @@ impl Atom {
     fn eval(&self, dims: &Dims) -> Result<i64, DimsError> {
         match self {
             Atom::Dim(symbol) => {
-                let unknown =
-                    || DimsError::Unknown { symbol: symbol.clone(), dims: dims.to_string() };
+                let unknown = || DimsError::Unknown {
+                    symbol: symbol.clone(),
+                    dims: dims.to_string(),
+                };
                 let value = dims.get(symbol).ok_or_else(unknown)?;
                 i64::try_from(value).map_err(|_| DimsError::Overflow)
             }
@@ -246,25 +249,20 @@ impl Atom {
                 divisor @ 1.. => Ok(ceil_div(value.eval(dims)?, divisor)),
                 value => {
                     let divisor = by.to_string();
-                    Err(DimsError::Divisor { divisor, value, dims: dims.to_string() })
+                    Err(DimsError::Divisor {
+                        divisor,
+                        value,
+                        dims: dims.to_string(),
+                    })
                 }
             },
         }
     }
 
-    fn symbols(&self) -> Vec<&str> {
+    pub(super) fn symbols(&self) -> Vec<&str> {
         match self {
             Atom::Dim(symbol) => vec![symbol],
             Atom::Ceil(value, by) => [value.symbols(), by.symbols()].concat(),
-        }
-    }
-
-    fn ordered_by(&self, dims: &Dims) -> Self {
-        match self {
-            Atom::Dim(_) => self.clone(),
-            Atom::Ceil(value, by) => {
-                Atom::Ceil(Box::new(value.ordered_by(dims)), Box::new(by.ordered_by(dims)))
-            }
         }
     }
 }

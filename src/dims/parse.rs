@@ -9,13 +9,11 @@
 //! axes       = "(" [ expr { "," expr } ] ")"
 //! contract   = "()" | axis { axis }            an axis is an expr without spaces, `(h p)` is h·p
 //! ```
-use super::lex::{Lexeme, Token, lex};
+use super::cursor::Parser;
+use super::lex::Token;
 use super::{Comparison, Condition, Expr};
 
 pub use super::lex::{ParseError, is_symbol};
-
-/// Levels of parentheses and `ceil`, so that no text exhausts the stack.
-const MAX_DEPTH: usize = 32;
 
 /// Reads `(b, l, h·p)`.
 pub(super) fn axes(text: &str) -> Result<Vec<Expr>, ParseError> {
@@ -67,20 +65,7 @@ impl std::str::FromStr for Expr {
     }
 }
 
-struct Parser<'a> {
-    text: &'a str,
-    lexemes: Vec<Lexeme<'a>>,
-    next: usize,
-    depth: usize,
-    /// In a contract white space ends an axis, and parentheses hold axes to be multiplied.
-    contract: bool,
-}
-
-impl<'a> Parser<'a> {
-    fn new(text: &'a str, contract: bool) -> Result<Self, ParseError> {
-        Ok(Self { text, lexemes: lex(text)?, next: 0, depth: 0, contract })
-    }
-
+impl Parser<'_> {
     fn condition(&mut self) -> Result<Condition, ParseError> {
         let mut condition = self.all()?;
         while self.take("or") {
@@ -212,7 +197,11 @@ impl<'a> Parser<'a> {
 
     /// What stands after `(`, with the closing parenthesis.
     fn group(&mut self) -> Result<Expr, ParseError> {
-        let mut group = if self.contract { self.axis()? } else { self.expr()? };
+        let mut group = if self.contract {
+            self.axis()?
+        } else {
+            self.expr()?
+        };
         while self.contract && self.peek() != Some(Token::Sign(")")) {
             let start = self.next;
             group = group * self.axis()?;
@@ -220,88 +209,5 @@ impl<'a> Parser<'a> {
         }
         self.expect(")")?;
         Ok(group)
-    }
-
-    fn nested<T>(
-        &mut self,
-        read: impl Fn(&mut Self) -> Result<T, ParseError>,
-    ) -> Result<T, ParseError> {
-        if self.depth == MAX_DEPTH {
-            return Err(self.error(format!("more than {MAX_DEPTH} nested parentheses")));
-        }
-        self.depth += 1;
-        let inner = read(self)?;
-        self.depth -= 1;
-        Ok(inner)
-    }
-
-    /// The sign here, unless white space before it has ended the axis.
-    fn operator(&self) -> Option<&'a str> {
-        match self.lexemes.get(self.next)? {
-            Lexeme { spaced: true, .. } if self.contract => None,
-            Lexeme { token: Token::Sign(sign), .. } => Some(sign),
-            _ => None,
-        }
-    }
-
-    /// Steps over an operator and reads its right side.
-    fn right(
-        &mut self,
-        read: impl Fn(&mut Self) -> Result<Expr, ParseError>,
-    ) -> Result<Expr, ParseError> {
-        self.next += 1;
-        if self.contract && self.lexemes.get(self.next).is_some_and(|lexeme| lexeme.spaced) {
-            return Err(self.wrong("an axis without spaces in it (`l-1`)"));
-        }
-        read(self)
-    }
-
-    fn peek(&self) -> Option<Token<'a>> {
-        self.lexemes.get(self.next).map(|lexeme| lexeme.token)
-    }
-
-    fn take(&mut self, text: &str) -> bool {
-        let found = match self.peek() {
-            Some(Token::Sign(sign)) => sign == text,
-            Some(Token::Word(word)) => word == text,
-            _ => false,
-        };
-        self.next += usize::from(found);
-        found
-    }
-
-    fn expect(&mut self, text: &str) -> Result<(), ParseError> {
-        if self.take(text) { Ok(()) } else { Err(self.wrong(&format!("`{text}`"))) }
-    }
-
-    fn end<T>(&self, value: T) -> Result<T, ParseError> {
-        match self.peek() {
-            None => Ok(value),
-            Some(_) => Err(self.wrong("nothing more")),
-        }
-    }
-
-    /// Arithmetic that went too far is an error of the text.
-    fn sound(&self, expr: &Expr, start: usize) -> Result<(), ParseError> {
-        let Some(error) = expr.error() else {
-            return Ok(());
-        };
-        let message = error.to_string();
-        let column = self.lexemes.get(start).map_or(1, |lexeme| lexeme.column);
-        Err(ParseError { text: self.text.to_owned(), column, message })
-    }
-
-    fn wrong(&self, expected: &str) -> ParseError {
-        let got = match self.peek() {
-            None => "the end".to_owned(),
-            Some(token) => format!("`{token}`"),
-        };
-        self.error(format!("expected {expected}, got {got}"))
-    }
-
-    fn error(&self, message: String) -> ParseError {
-        let end = self.text.chars().count() + 1;
-        let column = self.lexemes.get(self.next).map_or(end, |lexeme| lexeme.column);
-        ParseError { text: self.text.to_owned(), column, message }
     }
 }

@@ -29,6 +29,7 @@ mod path;
 mod reader;
 mod source;
 mod tree;
+mod verdict;
 
 use std::fs::File;
 use std::io::Read;
@@ -36,11 +37,11 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
-pub use contract::{Contract, Pattern, ZeroGradient};
+pub use contract::{Contract, Pattern, PatternError, ZeroGradient};
 pub use error::{CaseError, CaseErrors, Position, Spanned};
 pub use kinds::{DType, DeviceKind};
 pub use matrix::{Filter, Matrix, PartialPoint};
-pub use path::{CaseFile, CasePath, Discovered, discover};
+pub use path::{CaseFile, CasePath, Discovered, NameError, discover};
 pub(crate) use reader::suggest;
 pub use source::Source;
 

@@ -84,12 +84,11 @@ pub enum Unlawful {
     },
 }
 
-/// Infers the law that all witness runs obey; the first is the base.
-pub fn infer(runs: &[Observation]) -> (Law, Vec<Unlawful>) {
+/// Infers the law that all witness runs obey; the first is the base. `sizes` are the symbols that a matrix varies.
+pub fn infer(runs: &[Observation], sizes: &[&str]) -> (Law, Vec<Unlawful>) {
     let Some(base) = runs.first() else {
         return Default::default();
     };
-    let fit = Fit::new(runs.iter().map(|run| &run.dims));
     let folded: Vec<Vec<Folded>> = runs.iter().map(|run| fold(&run.steps)).collect();
     let mut unlawful = Vec::new();
     let mut alike = vec![0];
@@ -100,11 +99,7 @@ pub fn infer(runs: &[Observation]) -> (Law, Vec<Unlawful>) {
         }
     }
     let lists: Vec<&[Folded]> = alike.iter().map(|&i| folded[i].as_slice()).collect();
-    let fit = if alike.len() == runs.len() {
-        fit
-    } else {
-        Fit::new(alike.iter().map(|&i| &runs[i].dims))
-    };
+    let fit = Fit::new(alike.iter().map(|&i| &runs[i].dims), sizes);
     let seen: Vec<&Observation> = alike.iter().map(|&i| &runs[i]).collect();
     let mut inference = Inference { fit, runs: seen, unlawful };
     let forward = inference.items(&lists);
@@ -247,13 +242,12 @@ fn star(item: &mut Item) {
     }
 }
 
-/// The dotted prefix that all named steps of a loop share; `loop` where there is none.
+/// What the names of a loop's steps have in common: a dotted prefix, or else the most frequent one that ends in `*`;
+/// `loop` where there is none.
 fn common_name(body: &[Item]) -> String {
     let mut names = Vec::new();
     collect_names(body, &mut names);
-    let Some(first) = names.first() else {
-        return "loop".into();
-    };
+    let Some(first) = names.first() else { return "loop".into() };
     let parts: Vec<&str> = first.split('.').collect();
     let shared = |n: usize| {
         names.iter().all(|name| name.split('.').take(n).eq(parts.iter().copied().take(n)))
@@ -261,7 +255,13 @@ fn common_name(body: &[Item]) -> String {
     let longest = (1..=parts.len()).rev().find(|&n| shared(n)).unwrap_or(0);
     let whole = longest == parts.len() && names.len() > 1;
     let longest = if whole { longest - 1 } else { longest };
-    if longest == 0 { "loop".into() } else { parts[..longest].join(".") }
+    if longest > 0 {
+        return parts[..longest].join(".");
+    }
+    let counted = |name: &&str| name.split_once('*').map(|(before, _)| format!("{before}*"));
+    let prefixes: Vec<String> = names.iter().filter_map(counted).collect();
+    let often = |prefix: &&String| prefixes.iter().filter(|other| other == prefix).count();
+    prefixes.iter().max_by_key(often).cloned().unwrap_or_else(|| "loop".into())
 }
 
 fn collect_names<'a>(body: &'a [Item], names: &mut Vec<&'a str>) {

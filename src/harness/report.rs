@@ -122,9 +122,8 @@ fn snapshot_lines(context: &Context<'_>) -> String {
     }
     let diff = similar::TextDiff::from_lines(old, new);
     let changed = diff.iter_all_changes().filter(|c| c.tag() != similar::ChangeTag::Equal);
-    let lines: Vec<String> = changed
-        .map(|c| format!("{}{}", c.tag(), c.value().trim_end_matches('\n')))
-        .collect();
+    let lines: Vec<String> =
+        changed.map(|c| format!("{}{}", c.tag(), c.value().trim_end_matches('\n'))).collect();
     const MOST: usize = 40;
     let mut text = format!("\n--- {path}\n");
     for line in lines.iter().take(MOST) {

@@ -100,7 +100,8 @@ pub fn inferred(
         }
     }
     let works = runs.first().is_some_and(|run| run.failure.is_none());
-    let (law, unlawful) = if works { infer(&runs) } else { Default::default() };
+    let sizes: Vec<&str> = subject.sizes().into_iter().map(|(_, symbol)| symbol).collect();
+    let (law, unlawful) = if works { infer(&runs, &sizes) } else { Default::default() };
     let witness = runs.into_iter().next().unwrap_or_default();
     Ok(Study { variant: variant.name.clone(), law, unlawful, witness, ..Default::default() })
 }

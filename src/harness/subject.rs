@@ -8,8 +8,8 @@ use candle_nn::VarBuilder;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use super::plan::Describe;
 pub use super::plan::ConfigProblem;
+use super::plan::Describe;
 use crate::dims::{Axes, Dims};
 
 /// A configuration as a case writes it.

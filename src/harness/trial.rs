@@ -167,7 +167,10 @@ fn study_shapes(
 }
 
 /// The law of the right twin of a subject with a fault.
-fn twin_law(trial: &Trial<'_>, variant: &VariantPlan) -> Result<Option<(Study, String)>, TrialError> {
+fn twin_law(
+    trial: &Trial<'_>,
+    variant: &VariantPlan,
+) -> Result<Option<(Study, String)>, TrialError> {
     let fault: Option<&Fault> = trial.case.fault.as_ref();
     let Some(twin) = fault.and_then(|fault| fault.twin.as_ref()) else { return Ok(None) };
     let subject = subject(trial.subjects, &twin.value)?;

@@ -27,11 +27,7 @@ impl Scope {
 
     /// The full name of `name` in this scope.
     pub fn name(&self, name: impl Display) -> String {
-        if self.0.is_empty() {
-            name.to_string()
-        } else {
-            format!("{}.{name}", self.0)
-        }
+        if self.0.is_empty() { name.to_string() } else { format!("{}.{name}", self.0) }
     }
 
     /// Taps `t` under `name` in this scope; see [`crate::tap`].

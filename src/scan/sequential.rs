@@ -17,14 +17,9 @@ pub(super) fn scan(inputs: &Inputs, sizes: Sizes) -> Result<Output> {
     let mut ys = Vec::with_capacity(sizes.l);
     for t in 0..sizes.l {
         let decay = at(&decay, t)?.unsqueeze(2)?.unsqueeze(3)?; // (b, h, 1, 1)
-        let update = at(&dx, t)?
-            .unsqueeze(3)?
-            .broadcast_mul(&at(&bmat, t)?.unsqueeze(2)?)?; // (b, h, p, n)
+        let update = at(&dx, t)?.unsqueeze(3)?.broadcast_mul(&at(&bmat, t)?.unsqueeze(2)?)?; // (b, h, p, n)
         h = inputs.tap("scan.h", (h.broadcast_mul(&decay)? + update)?)?; // (b, h, p, n)
-        ys.push(
-            h.broadcast_mul(&at(&cmat, t)?.unsqueeze(2)?)?
-                .sum(D::Minus1)?,
-        ); // (b, h, p)
+        ys.push(h.broadcast_mul(&at(&cmat, t)?.unsqueeze(2)?)?.sum(D::Minus1)?); // (b, h, p)
     }
     let y = inputs.skip(Tensor::stack(&ys, 1)?)?; // (b, l, h, p)
     Ok(Output { y, state: h })

@@ -99,7 +99,7 @@ impl Trace {
         let nodes = graph.reachable(roots);
         let at: HashMap<_, _> = nodes.iter().enumerate().map(|(i, t)| (t.id(), i)).collect();
         let params: HashMap<_, _> = ends.params.iter().map(|(name, t)| (t.id(), name)).collect();
-        let ops: Vec<RawOp> = nodes
+        let mut ops: Vec<RawOp> = nodes
             .iter()
             .map(|t| {
                 let op = graph.op(t);
@@ -114,6 +114,7 @@ impl Trace {
                 }
             })
             .collect();
+        op::as_written(&mut ops);
         let place = |t: &Tensor| at.get(&t.id()).copied().unwrap_or(0);
         let names = names(ends, &run.taps, place);
         let coverage = coverage(&ops, &names, ends, run.span);

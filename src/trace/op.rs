@@ -115,6 +115,50 @@ impl Kind {
     }
 }
 
+/// Undoes what candle makes of a `cat` of strided tensors: it exchanges the axis with the first, joins there and exchanges
+/// back. The op that ends the detour becomes the `cat` that was written, of the tensors that were given to it.
+pub(super) fn as_written(ops: &mut [RawOp]) {
+    for i in 0..ops.len() {
+        let Some((axis, pieces)) = detour(ops, i) else { continue };
+        for &(piece, exchanged_unseen) in &pieces {
+            if exchanged_unseen {
+                ops[piece].shape.swap(0, axis);
+            }
+        }
+        ops[i].kind = Kind::Cat(axis);
+        ops[i].operands = pieces.into_iter().map(|(piece, _)| piece).collect();
+    }
+}
+
+/// The axis of a detoured `cat` that op `i` ends, and its pieces. A constant that was exchanged for the join shows no
+/// op: it stands there itself, with the shape it has after the exchange.
+fn detour(ops: &[RawOp], i: usize) -> Option<(usize, Vec<(usize, bool)>)> {
+    let axis = exchanged(&ops[i].kind)?;
+    let &[joined] = ops[i].operands.as_slice() else { return None };
+    if ops[joined].kind != Kind::Cat(0) {
+        return None;
+    }
+    let piece = |&j: &usize| match exchanged(&ops[j].kind) {
+        _ if ops[j].kind == Kind::Leaf => Some((j, true)),
+        Some(own) if own == axis => Some((*ops[j].operands.first()?, false)),
+        _ => None,
+    };
+    let pieces = ops[joined].operands.iter().map(piece).collect::<Option<Vec<_>>>()?;
+    Some((axis, pieces))
+}
+
+/// The axis that a permutation exchanges with the first, where it does nothing else.
+fn exchanged(kind: &Kind) -> Option<usize> {
+    let Kind::Permute(order) = kind else { return None };
+    let axis = *order.first()?;
+    let swapped = |(i, &from): (usize, &usize)| match i {
+        0 => from == axis,
+        i if i == axis => from == 0,
+        i => from == i,
+    };
+    (axis != 0 && order.iter().enumerate().all(swapped)).then_some(axis)
+}
+
 fn other_name(op: &Op) -> &'static str {
     match op {
         Op::Gather(..) => "gather",

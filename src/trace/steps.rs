@@ -85,7 +85,8 @@ impl<'a> Flow<'a> {
     fn new(trace: &'a Trace) -> Self {
         let n = trace.ops.len();
         let (mut readers, mut reader) = (vec![0; n], vec![0; n]);
-        for (i, op) in trace.ops.iter().enumerate() {
+        let live = live(trace);
+        for (i, op) in trace.ops.iter().enumerate().filter(|(i, _)| live[*i]) {
             let mut reads = op.operands.clone();
             reads.sort_unstable();
             reads.dedup();
@@ -146,33 +147,50 @@ impl<'a> Flow<'a> {
         self.end_of(i)
     }
 
-    /// Follows the value of a working op to where its step ends; `None` where another step takes it over.
+    /// The op whose shape a working op's step shows; `None` where the value flows on into a tap, an output or another
+    /// use of the same parameter's module, which take the step over.
+    ///
+    /// On its way it may be moved, cut and padded: these ops leave no node where they change nothing, so a step must
+    /// not depend on them.
     fn end_of(&self, i: usize) -> Option<usize> {
-        let (mut end, mut at, mut alone) = (i, i, true);
+        let mut at = i;
         loop {
             if self.named[at] {
                 return None;
             }
             if self.readers[at] != 1 {
-                return Some(end);
+                return Some(self.restored(i));
             }
             let next = self.reader[at];
             if self.uses[next].is_some() {
-                return (self.uses[next] != self.uses[i]).then_some(end);
+                return (self.uses[next] != self.uses[i]).then(|| self.restored(i));
             }
             let goes_on = match self.trace.ops[next].kind {
                 Kind::Reshape => !self.mixing[next],
-                Kind::Permute(_) => true,
+                Kind::Permute(_) | Kind::Narrow { .. } => true,
+                Kind::Cat(_) => self.data_operands(next) == 1,
                 _ => !self.trace.ops[next].kind.is_layout() && self.keeps_shape(next),
             };
             if !goes_on {
-                return Some(end);
+                return Some(self.restored(i));
             }
-            alone &= self.data_operands(next) == 1;
             at = next;
-            if alone {
-                end = next;
-            }
+        }
+    }
+
+    /// A product that flattened its operand's leading axes shows the shape after they are there again: `Linear` and
+    /// `broadcast_matmul` do this at some batch sizes and not at others.
+    fn restored(&self, i: usize) -> usize {
+        let op = &self.trace.ops[i];
+        let leading = |shape: &[usize]| shape.split_last().map(|(_, rest)| rest.to_vec());
+        let flattened = op.operands.first().map(|&j| &self.trace.ops[j]);
+        let from = flattened.filter(|op| op.kind == Kind::Reshape);
+        let from = from.and_then(|op| op.operands.first()).map(|&j| &self.trace.ops[j].shape);
+        let next = self.reader[i];
+        let back = self.readers[i] == 1 && self.trace.ops[next].kind == Kind::Reshape;
+        match from {
+            Some(from) if back && leading(from) == leading(&self.trace.ops[next].shape) => next,
+            _ => i,
         }
     }
 
@@ -266,6 +284,19 @@ impl<'a> Flow<'a> {
             step.ops.sort_unstable();
         }
     }
+}
+
+/// Which ops a name was made from: what a detour of candle's was undone to is read by nobody.
+fn live(trace: &Trace) -> Vec<bool> {
+    let mut live = vec![false; trace.ops.len()];
+    let mut open: Vec<usize> = trace.names.iter().map(|name| name.op).collect();
+    while let Some(i) = open.pop() {
+        if live.get(i) == Some(&false) {
+            live[i] = true;
+            open.extend(&trace.ops[i].operands);
+        }
+    }
+    live
 }
 
 /// The module that a parameter belongs to: its path without `weight` or `bias`.

@@ -8,9 +8,7 @@ pub struct Toy;
 
 impl Describe for Toy {
     fn sizes(&self) -> Vec<(String, String)> {
-        [("batch", "b"), ("seq", "l")]
-            .map(|(name, symbol)| (name.into(), symbol.into()))
-            .into()
+        [("batch", "b"), ("seq", "l")].map(|(name, symbol)| (name.into(), symbol.into())).into()
     }
 
     fn check_config(&self, config: &Map<String, Value>) -> Result<Dims, ConfigProblem> {

@@ -14,18 +14,18 @@ impl Pattern {
     /// Reads a pattern.
     ///
     /// # Errors
-    /// What is wrong with the text, as a sentence without its subject.
-    pub fn new(text: &str) -> Result<Self, String> {
+    /// A segment that is empty, has white space in it, or has `*` beside other characters.
+    pub fn new(text: &str) -> Result<Self, PatternError> {
         let segments: Vec<String> = text.split('.').map(str::to_owned).collect();
         for segment in &segments {
             if segment.is_empty() {
-                return Err("has an empty segment".to_owned());
+                return Err(PatternError::Empty);
             }
             if segment.contains('*') && segment != "*" {
-                return Err(format!("has `*` inside the segment `{segment}`"));
+                return Err(PatternError::Star(segment.clone()));
             }
             if segment.contains(|c: char| c.is_whitespace() || c.is_control()) {
-                return Err(format!("has white space in the segment `{segment}`"));
+                return Err(PatternError::Space(segment.clone()));
             }
         }
         Ok(Self(segments))
@@ -41,6 +41,20 @@ impl Pattern {
         });
         all && segments.next().is_none()
     }
+}
+
+/// A text that is no pattern.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PatternError {
+    /// Nothing between two dots, or no text at all.
+    #[error("has an empty segment")]
+    Empty,
+    /// `*` beside other characters.
+    #[error("has `*` inside the segment `{0}`")]
+    Star(String),
+    /// White space or a control character.
+    #[error("has white space in the segment `{0}`")]
+    Space(String),
 }
 
 impl fmt::Display for Pattern {
@@ -110,9 +124,9 @@ pub(super) fn zero_gradient<'a>(reader: &mut Reader<'a>, node: &'a Node) -> Vec<
 fn pattern(reader: &mut Reader<'_>, text: &str, at: Position) -> Option<Pattern> {
     match Pattern::new(text) {
         Ok(pattern) => Some(pattern),
-        Err(message) => {
+        Err(error) => {
             let help = "segments with dots between them; `*` is one whole segment";
-            reader.fault(at, format!("pattern `{text}` {message}"), help);
+            reader.fault(at, format!("pattern `{text}` {error}"), help);
             None
         }
     }

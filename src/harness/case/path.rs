@@ -16,11 +16,14 @@ impl CasePath {
     /// The name for `dense_ssm::bug_report`.
     ///
     /// # Errors
-    /// The part that is no word of letters, digits, `_` and `-`.
-    pub fn new(name: &str) -> Result<Self, String> {
+    /// A part that is no word of letters, digits, `_` and `-`.
+    pub fn new(name: &str) -> Result<Self, NameError> {
         let parts: Vec<String> = name.split("::").map(str::to_owned).collect();
         match parts.iter().find(|part| !is_name(part)) {
-            Some(part) => Err(part.clone()),
+            Some(part) => Err(NameError {
+                name: name.to_owned(),
+                part: part.clone(),
+            }),
             None => Ok(Self(parts)),
         }
     }
@@ -38,6 +41,16 @@ impl CasePath {
         file.push(".yaml");
         file.into()
     }
+}
+
+/// A name that no case can have.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{part}` in the case name `{name}` should be letters, digits, `_` and `-`")]
+pub struct NameError {
+    /// The whole name.
+    pub name: String,
+    /// The part that is to blame.
+    pub part: String,
 }
 
 impl fmt::Display for CasePath {

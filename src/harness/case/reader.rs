@@ -32,6 +32,9 @@ impl<'a> Reader<'a> {
     pub(super) fn fields(&mut self, node: &'a Node, what: &str, known: &[&str]) -> &'a [Entry] {
         let entries = self.entries(node, what);
         for entry in entries {
+            if self.errors.len() >= MAX_FAULTS {
+                break;
+            }
             if !known.contains(&entry.key.as_str()) {
                 let message = format!("unknown key `{}` in {what}", entry.key);
                 self.fault(

@@ -7,6 +7,9 @@ use super::tree::{self, Node, Problem};
 /// Bytes that a case file may have.
 pub(super) const MAX_BYTES: u64 = 1 << 20;
 
+/// Characters of a message: it may quote text of any length from the file.
+const MAX_MESSAGE: usize = 500;
+
 /// The text of a case with its tree, kept so that faults found later still point at their line.
 #[derive(Clone, Debug)]
 pub struct Source {
@@ -94,6 +97,10 @@ fn not_utf8(file: &Path, bytes: &[u8], error: &std::str::Utf8Error) -> CaseError
 fn place(file: &Path, text: &str, problem: Problem) -> CaseError {
     let Problem { at, message, help } = problem;
     let excerpt = line(text, at.line).map(str::to_owned);
+    let message = match message.char_indices().nth(MAX_MESSAGE) {
+        Some((end, _)) => format!("{}…", message.get(..end).unwrap_or_default()),
+        None => message,
+    };
     CaseError {
         file: file.to_owned(),
         at: Some(at),

@@ -50,7 +50,9 @@ impl Row {
     /// Whether the step is as expected.
     pub fn is_same(&self) -> bool {
         match (&self.wanted, &self.actual) {
-            (Some(wanted), Some(actual)) => wanted.shape == *actual && !(self.mixing && !wanted.mixing),
+            (Some(wanted), Some(actual)) => {
+                wanted.shape == *actual && !(self.mixing && !wanted.mixing)
+            }
             (Some(wanted), None) => wanted.may_miss,
             (None, _) => false,
         }

@@ -162,7 +162,8 @@ fn transposed(want: &[Expr], have: &[Expr]) -> Option<Change> {
 /// An axis that is the product of two or three expected axes that are not there by themselves.
 fn folded(want: &[Expr], have: &[Expr]) -> Option<Change> {
     let one = Expr::constant(1);
-    let gone: Vec<&Expr> = want.iter().filter(|axis| !have.contains(axis) && **axis != one).collect();
+    let gone: Vec<&Expr> =
+        want.iter().filter(|axis| !have.contains(axis) && **axis != one).collect();
     let product = |axes: &[&Expr]| axes.iter().fold(one.clone(), |p, e| p * (*e).clone());
     let new = |product: &Expr| have.contains(product) && !want.contains(product);
     let pairs = (0..gone.len()).flat_map(|i| (i + 1..gone.len()).map(move |j| (i, j)));
@@ -186,7 +187,8 @@ fn extra(want: &[Expr], have: &[Expr]) -> Option<Change> {
 }
 
 fn replaced(want: &[Expr], have: &[Expr]) -> Option<Change> {
-    let differ: Vec<usize> = (0..want.len().min(have.len())).filter(|&i| want[i] != have[i]).collect();
+    let differ: Vec<usize> =
+        (0..want.len().min(have.len())).filter(|&i| want[i] != have[i]).collect();
     let &[axis] = differ.as_slice() else { return None };
     if want.len() != have.len() {
         return None;

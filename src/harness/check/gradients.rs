@@ -28,7 +28,10 @@ fn parameters(study: &Study) -> BTreeMap<String, Vec<usize>> {
 
 /// The most serious problem of one parameter over all points.
 fn worst(case: &Case, study: &Study, name: &str) -> Option<(&'static str, WrongGradient)> {
-    let zero = case.zero_gradient.iter().find(|z| z.pattern.matches(name) || z.pattern.matches(&starred(name)));
+    let zero = case
+        .zero_gradient
+        .iter()
+        .find(|z| z.pattern.matches(name) || z.pattern.matches(&starred(name)));
     let problems = study.seen.iter().filter_map(|seen| wrong(seen, name, zero));
     let all = problems.collect::<Vec<_>>();
     let gradients = || study.seen.iter().filter_map(|seen| gradient(seen, name));

@@ -85,7 +85,8 @@ pub fn relative_error(a: &Tensor, b: &Tensor) -> Result<f64> {
     }
     let (a, b) = (list(a)?, list(b)?);
     let largest = |values: &mut dyn Iterator<Item = f64>| {
-        values.fold(0., |m: f64, v| if v.is_nan() || m.is_nan() { f64::NAN } else { m.max(v.abs()) })
+        values
+            .fold(0., |m: f64, v| if v.is_nan() || m.is_nan() { f64::NAN } else { m.max(v.abs()) })
     };
     let apart = largest(&mut a.iter().zip(&b).map(|(a, b)| a - b));
     let scale = largest(&mut b.iter().copied());

@@ -105,7 +105,8 @@ fn failed(study: &Study) -> Vec<Finding> {
 
 /// What in the model has the shape of an operand: a parameter, or else the latest step.
 fn owner(shape: &[usize], run: &Observation) -> Option<String> {
-    let step = run.steps.iter().rev().find(|step| step.shape == shape).map(|step| step.name.clone());
+    let step =
+        run.steps.iter().rev().find(|step| step.shape == shape).map(|step| step.name.clone());
     let parameter = run.params.iter().find(|(_, own)| own == shape).map(|(name, _)| name.clone());
     step.or(parameter)
 }
@@ -144,13 +145,15 @@ fn missing_names(case: &Case, study: &Study) -> Vec<Finding> {
 fn difference(case: &Case, study: &Study, reference: &Reference<'_>) -> Option<Finding> {
     let compare = |run: &Observation| {
         let wanted = wanted(case, reference, &run.dims);
-        let steps: Vec<Step> = run.steps.iter().filter(|s| locks(case, s.is_named())).cloned().collect();
+        let steps: Vec<Step> =
+            run.steps.iter().filter(|s| locks(case, s.is_named())).cloned().collect();
         let rows = align(&wanted, &steps);
         let fails = rows.iter().any(|row| !row.is_same());
         (rows, steps, fails)
     };
     let compared: Vec<_> = study.seen.iter().map(|seen| compare(&seen.run)).collect();
-    let verdicts = study.seen.iter().zip(&compared).map(|(seen, (_, _, fails))| (&seen.point, *fails));
+    let verdicts =
+        study.seen.iter().zip(&compared).map(|(seen, (_, _, fails))| (&seen.point, *fails));
     let tally = Tally::new(verdicts);
     let failing = study.seen.iter().zip(compared).find(|(_, (_, _, fails))| *fails);
     let (run, rows, steps) = match failing {
@@ -200,10 +203,10 @@ fn describe(
     let at = rows.iter().position(|row| !row.is_same())?;
     let first = &rows[at];
     let step = first.actual.as_ref().and_then(|_| steps.get(first.step));
-    let expected = first.wanted.as_ref().map(|w| Shape {
-        axes: Some(w.axes.clone()),
-        extents: w.shape.clone(),
-    });
+    let expected = first
+        .wanted
+        .as_ref()
+        .map(|w| Shape { axes: Some(w.axes.clone()), extents: w.shape.clone() });
     let actual = first.actual.as_ref().map(|extents| Shape {
         axes: own_axes(study, run, &first.name, extents),
         extents: extents.clone(),

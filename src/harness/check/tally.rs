@@ -45,7 +45,7 @@ fn tells(passed: &[&Point], failed: &[&Point]) -> Option<Condition> {
     let bounded = varied.iter().flat_map(|(symbol, _)| {
         let all = passed.iter().filter_map(|p| p.dims.get(symbol));
         let (least, most) = (all.clone().min().unwrap_or(0), all.max().unwrap_or(0));
-        [value(symbol, Comparison::LessOrEqual, most), value(symbol, Comparison::GreaterOrEqual, least)]
+        [value(symbol, Comparison::AtMost, most), value(symbol, Comparison::AtLeast, least)]
     });
     let pairs = varied.iter().enumerate().flat_map(|(i, (a, _))| {
         varied[i + 1..]

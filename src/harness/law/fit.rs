@@ -13,10 +13,10 @@ type Extents = Vec<i64>;
 
 /// The expressions that witness runs can tell apart.
 pub struct Fit {
-    /// Declared dims and ceil divisions, simplest first.
-    atoms: Vec<(Expr, Extents)>,
-    /// Products of up to three of them, simplest first.
+    /// Products of up to three dims, simplest first.
     products: Vec<(Expr, Extents)>,
+    /// Products with a ceil division of a size, or with an exact quotient: only where nothing simpler fits.
+    quotients: Vec<(Expr, Extents)>,
     /// The first product for its extents, for looking up what is left of a sum.
     by_extents: HashMap<Extents, usize>,
     known: RefCell<HashMap<Extents, Option<Expr>>>,
@@ -24,8 +24,9 @@ pub struct Fit {
 }
 
 impl Fit {
-    /// Over runs with these dims, the base first.
-    pub fn new<'a>(runs: impl IntoIterator<Item = &'a Dims>) -> Self {
+    /// Over runs with these dims, the base first. `sizes` are the symbols that a case's matrix varies: these alone are
+    /// divided with rounding, as a sequence into chunks.
+    pub fn new<'a>(runs: impl IntoIterator<Item = &'a Dims>, sizes: &[&str]) -> Self {
         let runs: Vec<&Dims> = runs.into_iter().collect();
         let order = runs.first().map(|d| (*d).clone()).unwrap_or_default();
         let over = |e: &Expr| -> Option<Extents> { runs.iter().map(|d| e.eval(d).ok()).collect() };
@@ -35,18 +36,18 @@ impl Fit {
             .filter(|(_, extents)| extents.iter().any(|&n| n != 1))
             .collect();
         let products = products(&symbols);
-        let ceilings = ceilings(&symbols, &over);
-        let with_ceilings = ceilings.iter().flat_map(|(e, x)| {
-            let times = symbols.iter().map(|(s, y)| (e.clone() * s.clone(), times(x, y)));
-            std::iter::once((e.clone(), x.clone())).chain(times).collect::<Vec<_>>()
-        });
-        let products: Vec<_> = products.into_iter().chain(with_ceilings).collect();
+        let ceilings = ceilings(&symbols, sizes, &over);
+        let up_to_two: Vec<_> = products.iter().filter(|(e, _)| degree(e) <= 2).collect();
+        let times_product = |(e, x): &(Expr, Extents)| -> Vec<(Expr, Extents)> {
+            up_to_two.iter().map(|(f, y)| (e.clone() * f.clone(), times(x, y))).collect()
+        };
+        let multiplied = ceilings.iter().flat_map(times_product);
+        let quotients = ceilings.iter().cloned().chain(multiplied).collect();
         let mut by_extents = HashMap::new();
         for (i, (_, extents)) in products.iter().enumerate() {
             by_extents.entry(extents.clone()).or_insert(i);
         }
-        let atoms = symbols.into_iter().chain(ceilings).collect();
-        Self { atoms, products, by_extents, known: RefCell::default(), order }
+        Self { products, quotients, by_extents, known: RefCell::default(), order }
     }
 
     /// The simplest expression with these extents, one a run; `None` where none is known.
@@ -61,10 +62,14 @@ impl Fit {
     }
 
     fn search(&self, extents: &Extents) -> Option<Expr> {
+        let quotient = || self.quotients.iter().find(|(_, x)| x == extents).map(|(e, _)| e.clone());
         self.product(extents)
             .or_else(|| constant(extents))
             .or_else(|| self.multiple(extents))
-            .or_else(|| self.sum(extents))
+            .or_else(|| self.two_terms(extents))
+            .or_else(quotient)
+            .or_else(|| self.three_terms(extents))
+            .or_else(|| self.quotient_and_constant(extents))
     }
 
     fn product(&self, extents: &Extents) -> Option<Expr> {
@@ -79,39 +84,40 @@ impl Fit {
         })
     }
 
-    /// Two or three terms.
-    fn sum(&self, extents: &Extents) -> Option<Expr> {
+    fn two_terms(&self, extents: &Extents) -> Option<Expr> {
+        self.terms().find_map(|(e, x)| Some(e + self.term(&minus(extents, &x))?))
+    }
+
+    fn three_terms(&self, extents: &Extents) -> Option<Expr> {
         let short: Vec<_> = self.terms().collect();
-        let rest_of_two = short.iter().find_map(|(e, x)| {
+        short.iter().enumerate().find_map(|(i, (e, x))| {
             let rest = minus(extents, x);
-            Some(e.clone() + self.term(&rest)?)
-        });
-        rest_of_two.or_else(|| {
-            short.iter().enumerate().find_map(|(i, (e, x))| {
-                let rest = minus(extents, x);
-                short[i..].iter().find_map(|(f, y)| {
-                    let last = self.term(&minus(&rest, y))?;
-                    Some(e.clone() + f.clone() + last)
-                })
+            short[i..].iter().find_map(|(f, y)| {
+                let last = self.term(&minus(&rest, y))?;
+                Some(e.clone() + f.clone() + last)
             })
         })
     }
 
-    /// What a sum may begin with: atoms and products of two, once or twice.
+    fn quotient_and_constant(&self, extents: &Extents) -> Option<Expr> {
+        self.quotients.iter().filter(|(e, _)| degree(e) <= 2).find_map(|(e, x)| {
+            let rest = constant(&minus(extents, x)).filter(|_| small(&minus(extents, x)))?;
+            Some(e.clone() + rest)
+        })
+    }
+
+    /// What a sum may begin with: products of up to two dims, once or twice; single dims first.
     fn terms(&self) -> impl Iterator<Item = (Expr, Extents)> {
-        let doubled = |(e, x): &(Expr, Extents)| {
-            (Expr::constant(2) * e.clone(), x.iter().map(|n| 2 * n).collect())
-        };
-        let pairs = self.products.iter().filter(|(e, _)| e.symbols().len() <= 2);
-        let all: Vec<_> = self.atoms.iter().chain(pairs).collect();
-        let twice: Vec<_> = all.iter().map(|t| doubled(t)).collect();
-        all.into_iter().cloned().chain(twice).collect::<Vec<_>>().into_iter()
+        let short = || self.products.iter().filter(|(e, _)| degree(e) <= 2).cloned();
+        let twice =
+            short().map(|(e, x)| (Expr::constant(2) * e, x.iter().map(|n| 2 * n).collect()));
+        short().chain(twice)
     }
 
     /// What a sum may end with.
     fn term(&self, rest: &Extents) -> Option<Expr> {
         let product = || self.product(rest);
-        let small = || constant(rest).filter(|_| rest.iter().all(|n| (1..=8).contains(&n.abs())));
+        let small = || constant(rest).filter(|_| small(rest));
         let negated = || {
             let positive: Extents = rest.iter().map(|n| -n).collect();
             self.product(&positive).map(|e| Expr::constant(-1) * e)
@@ -145,17 +151,34 @@ fn products(symbols: &[(Expr, Extents)]) -> Vec<(Expr, Extents)> {
     all
 }
 
+/// Quotients that vary over the runs: of a size with rounding, of other dims only where they divide exactly.
 fn ceilings(
     symbols: &[(Expr, Extents)],
+    sizes: &[&str],
     over: &dyn Fn(&Expr) -> Option<Extents>,
 ) -> Vec<(Expr, Extents)> {
-    let pairs = symbols.iter().flat_map(|(a, x)| symbols.iter().map(move |(b, y)| (a, x, b, y)));
-    let useful = pairs.filter(|(a, x, b, y)| a != b && x.first() > y.first());
-    useful
-        .map(|(a, _, b, _)| a.ceil_div(b))
+    let is_size = |e: &Expr| e.as_dim().is_some_and(|symbol| sizes.contains(&symbol));
+    let exact = |x: &Extents, y: &Extents| x.iter().zip(y).all(|(x, y)| *y > 1 && x % y == 0);
+    let pairs = symbols.iter().flat_map(|a| symbols.iter().map(move |b| (a, b)));
+    let rounded =
+        pairs.clone().filter(|((a, x), (b, y))| is_size(a) && !is_size(b) && x.first() > y.first());
+    let exact = pairs.filter(|((a, x), (b, y))| a != b && !is_size(a) && exact(x, y));
+    rounded
+        .chain(exact)
+        .map(|((a, _), (b, _))| a.ceil_div(b))
         .filter_map(|e| Some((e.clone(), over(&e)?)))
         .filter(|(_, x)| x.iter().any(|n| *n != x[0]))
         .collect()
+}
+
+/// The number of factors of a product.
+fn degree(product: &Expr) -> usize {
+    product.to_string().matches('·').count() + 1
+}
+
+/// Offsets such as those of a window or a padding.
+fn small(extents: &Extents) -> bool {
+    extents.iter().all(|n| (1..=8).contains(&n.abs()))
 }
 
 fn constant(extents: &Extents) -> Option<Expr> {
@@ -200,7 +223,7 @@ mod tests {
         let runs: Vec<Dims> = (0..=base.len()).rev().map(dims).collect();
         let wanted: Expr = expression.parse().unwrap();
         let extents: Vec<usize> = runs.iter().map(|d| wanted.eval(d).unwrap() as usize).collect();
-        Fit::new(&runs).expression(&extents).map(|e| e.to_string()).unwrap_or_default()
+        Fit::new(&runs, &["b", "l"]).expression(&extents).map(|e| e.to_string()).unwrap_or_default()
     }
 
     #[test]
@@ -230,6 +253,6 @@ mod tests {
     #[test]
     fn what_no_expression_explains_is_not_explained() {
         let runs = [Dims::new().with("b", 3), Dims::new().with("b", 5)];
-        assert_eq!(Fit::new(&runs).expression(&[7, 911]), None);
+        assert_eq!(Fit::new(&runs, &["b"]).expression(&[7, 911]), None);
     }
 }

@@ -58,7 +58,9 @@ fn change(change: &Change) -> Option<String> {
             format!("axis {axis} is {actual}, was {expected}")
         }
         Change::Mixed { from, to } => {
-            format!("{from:?} reshaped to {to:?} across its axes: the shape is right, the values are mixed")
+            format!(
+                "{from:?} reshaped to {to:?} across its axes: the shape is right, the values are mixed"
+            )
         }
         Change::Missing => "the step is missing".into(),
         Change::Unexpected => "the step is one too many".into(),

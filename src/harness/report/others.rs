@@ -108,13 +108,22 @@ pub fn gradient(problem: &GradientProblem) -> String {
     }
     match severed {
         Some((Some(before), Some(after))) => {
-            text.push_str(&label("severed", &format!("between `{before}`, which has none, and `{after}`")));
+            text.push_str(&label(
+                "severed",
+                &format!("between `{before}`, which has none, and `{after}`"),
+            ));
         }
         Some((Some(before), None)) => {
-            text.push_str(&label("severed", &format!("after `{before}`, the last tap: it has none")));
+            text.push_str(&label(
+                "severed",
+                &format!("after `{before}`, the last tap: it has none"),
+            ));
         }
         Some((None, Some(after))) => {
-            text.push_str(&label("severed", &format!("before `{after}`, the first tap that has one")));
+            text.push_str(&label(
+                "severed",
+                &format!("before `{after}`, the first tap that has one"),
+            ));
         }
         _ => {}
     }
