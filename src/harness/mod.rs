@@ -2,6 +2,8 @@
 
 pub mod case;
 pub mod check;
+#[cfg(feature = "cli")]
+pub mod cli;
 pub mod law;
 pub mod plan;
 pub mod registry;
@@ -13,3 +15,4 @@ pub mod subject;
 pub mod subjects;
 pub mod trial;
 pub mod zoo;
+pub mod trials;
