@@ -37,8 +37,8 @@ pub struct Culprit {
 pub enum Change {
     /// Axes of the expected shape became one.
     Folded(Vec<Expr>),
-    /// The same axes in another order: position `i` holds axis `order[i]` of the expected shape.
-    Transposed(Vec<usize>),
+    /// The same axes in another order: those that moved, as they stand now.
+    Transposed(Vec<Expr>),
     /// An axis is gone.
     Lost(Expr),
     /// An axis is one too many.
@@ -125,16 +125,23 @@ pub fn cause_of_product(operands: &[Vec<usize>]) -> Option<Cause> {
     Some(Cause { op: None, change })
 }
 
-/// Both shapes in symbols where both are known, in numbers where not.
+/// Both shapes in symbols. Where the actual ones are not known, an extent takes the symbol of the expected axis that has
+/// it, in order, and stays a number where none does.
 fn symbols(expected: &Shape, actual: &Shape) -> (Vec<Expr>, Vec<Expr>) {
+    let number = |n: &usize| Expr::constant(i64::try_from(*n).unwrap_or(i64::MAX));
+    let numbers = |shape: &Shape| shape.extents.iter().map(number).collect::<Vec<_>>();
     match (&expected.axes, &actual.axes) {
         (Some(Axes(want)), Some(Axes(have))) => (want.clone(), have.clone()),
-        _ => {
-            let numbers = |shape: &Shape| {
-                shape.extents.iter().map(|&n| Expr::constant(n as i64)).collect::<Vec<_>>()
+        (Some(Axes(want)), None) => {
+            let mut free: Vec<(usize, &Expr)> =
+                expected.extents.iter().copied().zip(want).collect();
+            let symbol = |n: &usize| match free.iter().position(|(extent, _)| extent == n) {
+                Some(at) => free.remove(at).1.clone(),
+                None => number(n),
             };
-            (numbers(expected), numbers(actual))
+            (want.clone(), actual.extents.iter().map(symbol).collect())
         }
+        _ => (numbers(expected), numbers(actual)),
     }
 }
 
@@ -155,8 +162,9 @@ fn transposed(want: &[Expr], have: &[Expr]) -> Option<Change> {
         taken[at] = true;
         order.push(at);
     }
-    let moved = order.iter().enumerate().any(|(i, at)| i != *at);
-    (want.len() == have.len() && moved).then_some(Change::Transposed(order))
+    let moved = order.iter().enumerate().filter(|(i, at)| i != *at).map(|(i, _)| have[i].clone());
+    let moved: Vec<Expr> = moved.collect();
+    (want.len() == have.len() && !moved.is_empty()).then_some(Change::Transposed(moved))
 }
 
 /// An axis that is the product of two or three expected axes that are not there by themselves.

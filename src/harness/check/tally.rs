@@ -12,6 +12,8 @@ pub struct Tally {
     pub passed: Vec<String>,
     /// A condition that holds at all passing points and at none of the others.
     pub passing: Option<Condition>,
+    /// A condition that holds at all failing points and at none of the others.
+    pub failing: Option<Condition>,
 }
 
 impl Tally {
@@ -21,7 +23,12 @@ impl Tally {
         let failed: Vec<&Point> = failed.into_iter().map(|(point, _)| point).collect();
         let passed: Vec<&Point> = passed.into_iter().map(|(point, _)| point).collect();
         let names = |points: &[&Point]| points.iter().map(|p| p.name.clone()).collect();
-        Self { failed: names(&failed), passed: names(&passed), passing: tells(&passed, &failed) }
+        Self {
+            failed: names(&failed),
+            passed: names(&passed),
+            passing: tells(&passed, &failed),
+            failing: tells(&failed, &passed),
+        }
     }
 
     /// How many points were looked at.
@@ -30,20 +37,20 @@ impl Tally {
     }
 }
 
-/// The simplest condition on one dim, or between two, that tells the points apart.
-fn tells(passed: &[&Point], failed: &[&Point]) -> Option<Condition> {
-    let (first, _) = (passed.first()?, failed.first()?);
+/// The simplest condition on one dim, or between two, that holds at the one points and at none of the others.
+fn tells(points: &[&Point], others: &[&Point]) -> Option<Condition> {
+    let (first, _) = (points.first()?, others.first()?);
     let varied: Vec<(&str, usize)> = first.dims.iter().collect();
     let holds = |condition: &Condition, point: &&Point| condition.eval(&point.dims) == Ok(true);
     let right = |condition: &Condition| {
-        passed.iter().all(|p| holds(condition, p)) && !failed.iter().any(|p| holds(condition, p))
+        points.iter().all(|p| holds(condition, p)) && !others.iter().any(|p| holds(condition, p))
     };
     let value = |symbol: &str, comparison, n: usize| {
         Condition::compare(Expr::dim(symbol), comparison, Expr::constant(n as i64))
     };
     let equal = varied.iter().map(|(symbol, n)| value(symbol, Comparison::Equal, *n));
     let bounded = varied.iter().flat_map(|(symbol, _)| {
-        let all = passed.iter().filter_map(|p| p.dims.get(symbol));
+        let all = points.iter().filter_map(|p| p.dims.get(symbol));
         let (least, most) = (all.clone().min().unwrap_or(0), all.max().unwrap_or(0));
         [value(symbol, Comparison::AtMost, most), value(symbol, Comparison::AtLeast, least)]
     });

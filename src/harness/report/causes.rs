@@ -46,8 +46,14 @@ fn change(change: &Change) -> Option<String> {
             let words: Vec<String> = axes.iter().map(named).collect();
             format!("{} folded", words.join(" and "))
         }
-        Change::Transposed(order) => format!("axes exchanged, now in the order {order:?}"),
-        Change::Lost(axis) => format!("axis {} lost", named(axis)),
+        Change::Transposed(axes) => {
+            let words: Vec<String> = axes.iter().map(named).collect();
+            match words.as_slice() {
+                [one, other] => format!("{one} and {other} exchanged"),
+                _ => format!("axes moved: {} in this order", words.join(", ")),
+            }
+        }
+        Change::Lost(axis) => format!("the axis {} is lost", named(axis)),
         Change::Extra { axis, extent } => format!("an axis of {extent} added at {axis}"),
         Change::Broadcast(shapes) => {
             let shapes: Vec<String> = shapes.iter().map(|s| format!("{s:?}")).collect();

@@ -2,7 +2,6 @@
 
 use super::causes;
 use super::lines::label;
-use super::table::Table;
 use crate::harness::case::Case;
 use crate::harness::check::cause::Change;
 use crate::harness::check::{Disagreement, Failed, Finding, GradientProblem, What, WrongGradient};
@@ -40,7 +39,7 @@ pub fn failed(failed: &Failed) -> String {
     if let Some(cause) = failed.cause.as_ref().and_then(causes::text) {
         text.push_str(&label("cause", &cause));
     }
-    for place in failure.places.iter().skip(1).take(4) {
+    for place in failure.places.iter().skip(1).take(2) {
         text.push_str(&label("called at", &place.to_string()));
     }
     text.push_str("\nthe pass up to there\n");
@@ -48,7 +47,6 @@ pub fn failed(failed: &Failed) -> String {
         let shape = row.actual.as_ref().map(|a| format!("{a:?}")).unwrap_or_default();
         text.push_str(&format!("  {:<18}{shape}\n", row.name));
     }
-    let _ = Table::new;
     text
 }
 
