@@ -68,7 +68,16 @@ fn parse(at: &str) -> Option<Place> {
 /// Not the user's: rustc's own paths, dependencies from a registry or a git checkout, the harness.
 fn foreign(at: &str) -> bool {
     let at = at.replace('\\', "/");
-    ["/rustc/", "/registry/src/", "/git/checkouts/", "/rustlib/", "src/trace/", "src/harness/"]
+    let not_rust = !at.contains(".rs:");
+    not_rust
+        || [
+            "/rustc/",
+            "/registry/src/",
+            "/git/checkouts/",
+            "/rustlib/",
+            "src/trace/",
+            "src/harness/",
+        ]
         .iter()
         .any(|part| at.contains(part))
 }

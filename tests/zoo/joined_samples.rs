@@ -23,7 +23,8 @@ pub fn subjects() -> Vec<Small> {
             tap("batch", Tensor::stack(samples, 0)?) // ~fault
         }),
         loaded("samples_squeeze_cat_0", |samples| {
-            let samples: Vec<Tensor> = samples.iter().map(|s| s.squeeze(0)).collect::<Result<_>>()?;
+            let samples: Vec<Tensor> =
+                samples.iter().map(|s| s.squeeze(0)).collect::<Result<_>>()?;
             tap("batch", Tensor::cat(&samples, 0)?) // ~fault
         }),
     ]
