@@ -101,18 +101,26 @@ fn headline(finding: &Finding, context: &Context<'_>) -> String {
             context.trial
         );
     }
-    let at_one = |when: &&Condition| when.to_string().ends_with(" == 1");
-    if let Some(when) = tally.failing.as_ref().filter(at_one) {
-        text.push_str(&format!("  only where {}\n", lines::plain(when)));
-    } else if let (passed @ 1.., Some(when)) = (tally.passed.len(), &tally.passing) {
-        let why = others::why_passing(finding);
-        let pass = if passed == 1 { "passes" } else { "pass" };
-        text.push_str(&format!("  {passed} {pass}: {}{why}\n", lines::plain(when)));
-    }
+    text.push_str(&apart(finding));
     for skipped in context.skipped {
         text.push_str(&format!("  {skipped}\n"));
     }
     text
+}
+
+/// What tells the points that pass from the others.
+fn apart(finding: &Finding) -> String {
+    let tally = &finding.tally;
+    let passed = tally.passed.len();
+    let pass = if passed == 1 { "passes" } else { "pass" };
+    let simple = |when: &Condition| when.to_string().contains("==");
+    match (&tally.passing, &tally.failing) {
+        (Some(when), failing) if failing.is_none() || simple(when) => {
+            format!("  {passed} {pass}: {}{}\n", lines::plain(when), others::why_passing(finding))
+        }
+        (_, Some(when)) => format!("  it fails where {}, {passed} {pass}\n", lines::plain(when)),
+        _ => String::new(),
+    }
 }
 
 fn body(case: &Case, finding: &Finding) -> String {
@@ -124,7 +132,7 @@ fn body(case: &Case, finding: &Finding) -> String {
         What::NoSuchStep { pattern, line, names } => {
             others::no_such_step(case, pattern, *line, names)
         }
-        What::Gradient(problem) => others::gradient(problem),
+        What::Gradient(problem) => others::gradient(problem, finding.tally.failing.as_ref()),
         What::NotFinite { step, place } => others::not_finite(step, place.as_ref()),
         What::Disagree(disagreement) => others::disagree(disagreement),
         What::NotCaught { expected, actual } => others::not_caught(expected, actual),
