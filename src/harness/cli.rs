@@ -98,18 +98,19 @@ pub fn main() -> ExitCode {
     let root = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
     let (subjects, binary) = (shipped(), "cases".to_owned());
     let suite = Suite { root, cases, subjects, assert: None, binary };
-    run(&suite, std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()))
+    let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
+    ExitCode::from(run(&suite, words))
 }
 
-/// Runs one command on a suite; `words` are the arguments without the program's name.
-pub fn run(suite: &Suite, words: impl Iterator<Item = String>) -> ExitCode {
+/// Runs one command on a suite; `words` are the arguments without the program's name. The exit code.
+pub fn run(suite: &Suite, words: impl Iterator<Item = String>) -> u8 {
     let arguments =
         match Arguments::try_parse_from(std::iter::once("shapelock".into()).chain(words)) {
             Ok(arguments) => arguments,
             Err(error) => {
                 // What clap prints is help or a fault of the arguments; if it cannot be printed nobody is there to read it.
                 let _ = error.print();
-                return ExitCode::from(if error.use_stderr() { NOT_UNDERSTOOD } else { 0 });
+                return if error.use_stderr() { NOT_UNDERSTOOD } else { 0 };
             }
         };
     let options = match Options::read() {
@@ -122,10 +123,10 @@ pub fn run(suite: &Suite, words: impl Iterator<Item = String>) -> ExitCode {
         Command::Trace(wanted) => trace::trace(suite, &machine, &wanted),
         Command::List { cases } => listing::list(suite, &machine, &options, &cases),
     };
-    done.map_or_else(|message| not_understood(&message), ExitCode::from)
+    done.unwrap_or_else(|message| not_understood(&message))
 }
 
-fn not_understood(message: &str) -> ExitCode {
+fn not_understood(message: &str) -> u8 {
     anstream::eprintln!("{}: {message}", style::bad("error"));
-    ExitCode::from(NOT_UNDERSTOOD)
+    NOT_UNDERSTOOD
 }
