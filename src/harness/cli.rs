@@ -36,7 +36,8 @@ Examples:
   shapelock                                      check every case below cases/
   shapelock check dense_ssm                      check the cases of one folder
   shapelock trace dense_ssm::bug_report          show every step of the forward pass with its shape
-  shapelock trace mamba2::small --point b1-l1-f32-cpu --ops
+  shapelock trace mamba2::scans --point b1-l3-f32-cpu --ops
+                                                 show every op of candle's graph at one point
   shapelock list                                 show what would run, and what not, and why
 
 Without a folder cases/ here, the cases that come with shapelock are used.
@@ -51,7 +52,7 @@ enum Command {
 Examples:
   shapelock check
   shapelock check dense_ssm::bug_report
-  shapelock check cases/mamba2/small.yaml
+  shapelock check cases/mamba2/scans.yaml
   SHAPELOCK_POINT=b8-l60-f32-cpu shapelock check dense_ssm
 
 Snapshots are compared and never written: cargo test and cargo insta review do that.")]
@@ -80,7 +81,7 @@ struct TraceOptions {
     /// The case, by name (dense_ssm::bug_report) or by file
     case: String,
     /// The point, as in b8-l60-f32-cpu; the reference point if not given
-    #[arg(long, env = "SHAPELOCK_POINT")]
+    #[arg(long, env = "SHAPELOCK_POINT", hide_env_values = true)]
     point: Option<String>,
     /// The variant; the first of the case if not given
     #[arg(long)]
