@@ -166,12 +166,18 @@ fn cells(row: &Row) -> [String; 4] {
     [name, axes, shape, place]
 }
 
+/// Operands of one op that are shown: a `cat` may have hundreds.
+const OPERANDS: usize = 4;
+
 /// Every op of candle's graph in the order in which it ran.
 fn ops(trace: &Trace) -> String {
     let line = |(index, op): (usize, &crate::trace::op::RawOp)| {
         let named = trace.names.iter().find(|name| name.op == index).map(|name| name.name.clone());
         let name = op.param.clone().or(named).unwrap_or_default();
-        let from: Vec<String> = op.operands.iter().map(|operand| format!("#{operand}")).collect();
+        let from = op.operands.iter().take(OPERANDS).map(|operand| format!("#{operand}"));
+        let more = op.operands.len().saturating_sub(OPERANDS);
+        let more = (more > 0).then(|| format!("… {more} more"));
+        let from: Vec<String> = from.chain(more).collect();
         let kind = format!("#{index} {} {}", op.kind.name(), op.kind.arguments());
         [kind.trim_end().to_owned(), from.join(" "), format!("{:?} {}", op.shape, op.dtype), name]
     };
