@@ -157,10 +157,7 @@ impl Case {
         let mut bytes = vec![];
         // One byte more than allowed is enough to see that a file is too large.
         let handle = File::open(file).map_err(unreadable)?;
-        handle
-            .take(source::MAX_BYTES + 1)
-            .read_to_end(&mut bytes)
-            .map_err(unreadable)?;
+        handle.take(source::MAX_BYTES + 1).read_to_end(&mut bytes).map_err(unreadable)?;
         Self::parse(file, path, &bytes)
     }
 
@@ -183,9 +180,7 @@ impl Case {
     pub fn tolerance(&self, check: &str, dtype: DType) -> Option<f64> {
         let mine = self.tolerance.iter().filter(|one| one.check.value == check);
         let exact = mine.clone().find(|one| one.dtype == Some(dtype));
-        exact
-            .or_else(|| mine.clone().find(|one| one.dtype.is_none()))
-            .map(|one| one.value)
+        exact.or_else(|| mine.clone().find(|one| one.dtype.is_none())).map(|one| one.value)
     }
 
     /// The place that a path of keys and list indices leads to: see [`Source::locate`].

@@ -31,6 +31,8 @@ pub enum Check {
     Finite,
     /// The model and its reference agree, values and gradients.
     Scans,
+    /// A subject with a known fault: the checks that the case names find it, and the right twin is clean.
+    Caught,
 }
 
 /// How a check sees the points of a study.
@@ -45,7 +47,7 @@ pub enum Arity {
 }
 
 impl Check {
-    /// All of them.
+    /// Those that a case can name.
     pub const ALL: [Self; 4] = [Self::Shapes, Self::Gradients, Self::Finite, Self::Scans];
 
     /// The name that cases and trials use.
@@ -55,6 +57,7 @@ impl Check {
             Self::Gradients => "gradients",
             Self::Finite => "finite",
             Self::Scans => "scans",
+            Self::Caught => "caught",
         }
     }
 
@@ -66,7 +69,7 @@ impl Check {
     /// How it sees the points.
     pub fn arity(self) -> Arity {
         match self {
-            Self::Shapes => Arity::Rerun,
+            Self::Shapes | Self::Caught => Arity::Rerun,
             Self::Gradients | Self::Finite => Arity::Point,
             Self::Scans => Arity::Pair,
         }
@@ -124,11 +127,48 @@ pub enum What {
     },
     /// Two computations that should agree do not.
     Disagree(Box<Disagreement>),
+    /// A known fault was not caught as its case says.
+    NotCaught {
+        /// What the case says.
+        expected: String,
+        /// What there was instead.
+        actual: String,
+    },
     /// A point that would take more memory than the case allows; nothing of it was allocated.
     TooLarge {
         /// Estimated bytes.
         bytes: u64,
     },
+}
+
+impl What {
+    /// The step, parameter or op to blame.
+    pub fn step(&self) -> Option<&str> {
+        match self {
+            Self::Shape(difference) => Some(&difference.step),
+            Self::Failed(failed) => failed.failure.op.as_deref(),
+            Self::Gradient(problem) => Some(&problem.parameter),
+            Self::NotFinite { step, .. } => Some(step),
+            Self::Disagree(disagreement) => Some(&disagreement.name),
+            Self::Unlawful(Unlawful::Axis { step, .. }) => Some(step),
+            _ => None,
+        }
+    }
+
+    /// Its line, or those of the two places around it.
+    pub fn places(&self) -> Vec<Place> {
+        match self {
+            Self::Shape(difference) => match (&difference.place, &difference.between) {
+                (Some(place), _) => vec![place.clone()],
+                (None, (before, after)) => {
+                    [before, after].into_iter().flatten().map(|(_, place)| place.clone()).collect()
+                }
+            },
+            Self::Failed(failed) => failed.failure.places.iter().take(1).cloned().collect(),
+            Self::NotFinite { place, .. } => place.iter().cloned().collect(),
+            _ => Vec::new(),
+        }
+    }
 }
 
 /// The first step of a forward pass that is not as expected.

@@ -2,6 +2,8 @@
 
 pub mod case;
 pub mod check;
+#[cfg(feature = "cli")]
+pub mod cli;
 pub mod law;
 pub mod plan;
 pub mod registry;
@@ -12,3 +14,5 @@ pub mod study;
 pub mod subject;
 pub mod subjects;
 pub mod trial;
+pub mod zoo;
+pub mod trials;

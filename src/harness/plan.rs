@@ -104,10 +104,7 @@ fn refused(case: &Case, variant: &Variant, problem: &ConfigProblem) -> super::ca
         _ => case.locate(&["config"]),
     };
     let named = field.map_or_else(String::new, |field| format!(" `{field}`"));
-    let message = format!(
-        "subject `{}` refuses config{named}: {}",
-        case.subject, problem.message
-    );
+    let message = format!("subject `{}` refuses config{named}: {}", case.subject, problem.message);
     let error = case.error(place, message);
     match variant.at {
         Some(_) => error.with_help(format!("in variant `{}`", variant.name)),

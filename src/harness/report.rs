@@ -63,6 +63,9 @@ fn headline(case: &Case, finding: &Finding, context: &Context<'_>) -> String {
         "plain" => String::new(),
         variant => format!(" in variant {variant}"),
     };
+    if matches!(finding.what, What::NotCaught { .. }) {
+        return format!("{}: a known fault is not caught as the case says\n", context.trial);
+    }
     let tally = &finding.tally;
     let (failed, total) = (tally.failed.len(), tally.total());
     let device = context.device;
@@ -107,6 +110,7 @@ fn body(case: &Case, finding: &Finding) -> String {
         What::Gradient(problem) => others::gradient(problem),
         What::NotFinite { step, place } => others::not_finite(step, place.as_ref()),
         What::Disagree(disagreement) => others::disagree(disagreement),
+        What::NotCaught { expected, actual } => others::not_caught(expected, actual),
         What::TooLarge { bytes } => others::too_large(*bytes, case.budget),
     }
 }

@@ -124,6 +124,33 @@ pub fn observe_reference(
     observe_model(subject, setup, Depth::Backward, &params, || model).map(Some)
 }
 
+/// The outputs of a run that nobody watches: no recorder, no variables. `None` where it fails.
+pub fn unwatched(subject: &dyn AnySubject, setup: &Setup<'_>) -> Option<Vec<(String, Tensor)>> {
+    let params = Params::untracked(setup.seed);
+    let outputs = caught(|| {
+        let model = subject.build(setup.config, params.builder(setup.dtype, setup.device))?;
+        let inputs = inputs(subject, setup)?;
+        let inputs = inputs.0.into_iter().map(|(name, t)| (name, t.detach()));
+        model.forward(&Inputs(inputs.collect()))
+    });
+    outputs.ok().map(|outputs| outputs.0)
+}
+
+/// For each tap of a run at the setup, in order, whether a gradient passed it; `None` where that cannot be seen.
+pub fn probed(subject: &dyn AnySubject, setup: &Setup<'_>) -> Vec<(String, Option<bool>)> {
+    let params = Params::new(setup.seed);
+    let run = tap::probe(|| {
+        caught(|| {
+            let model = subject.build(setup.config, params.builder(setup.dtype, setup.device))?;
+            let outputs = model.forward(&inputs(subject, setup)?)?;
+            backward(&outputs.0, setup.seed)
+        })
+    });
+    let passed = |tap: &tap::Tap| tap.gradient.lock().is_ok_and(|seen| seen.is_some());
+    let seen = |tap: tap::Tap| (tap.name.clone(), tap.probed.then(|| passed(&tap)));
+    run.taps.into_iter().map(seen).collect()
+}
+
 fn observe_model(
     subject: &dyn AnySubject,
     setup: &Setup<'_>,

@@ -32,6 +32,8 @@ use super::law::Law;
 
 pub use parse::{ParseError, parse};
 pub use render::{render, render_items};
+#[doc(hidden)]
+pub use store::insta as __insta;
 pub use store::{Assert, Changed, StoreError, Target, assert_text, claim, read_baseline};
 
 /// What is locked of a case.

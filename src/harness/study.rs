@@ -3,12 +3,15 @@
 use candle_core::{DType, Device};
 
 use super::case::{Case, DType as CaseDType, DeviceKind};
+use super::check::Disagreement;
+use super::check::scans::relative_error;
 use super::law::witness::{Witness, choose};
 use super::law::{Item, Law, Unlawful, infer};
 use super::plan::{Point, VariantPlan};
-use super::run::{Depth, Observation, Setup, observe};
+use super::run::{Depth, Observation, Setup, observe, unwatched};
 use super::subject::AnySubject;
 use crate::dims::Dims;
+use crate::trace::Role;
 use crate::trace::graph::InternalsChanged;
 
 /// The runs of one variant, and the law inferred from them.
@@ -22,6 +25,10 @@ pub struct Study {
     pub unlawful: Vec<Unlawful>,
     /// The base of the witness runs.
     pub witness: Observation,
+    /// Tensors of the witness run that depend on its inputs but have no visible origin.
+    pub cuts: Vec<Cut>,
+    /// How the witness run differs from one that nobody watched; nothing where they agree bit by bit.
+    pub watched: Option<Disagreement>,
     /// The points that ran.
     pub seen: Vec<Seen>,
     /// The points that were refused, with the bytes they would have taken.
@@ -35,6 +42,15 @@ pub struct Seen {
     pub point: Point,
     /// What its run showed.
     pub run: Observation,
+}
+
+/// The far side of an op that the graph does not show: one without backward, or `detach`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cut {
+    /// The shape that comes out of it.
+    pub shape: Vec<usize>,
+    /// The last name before it, and the first after it.
+    pub between: (Option<String>, Option<String>),
 }
 
 /// Why a study could not be made.
@@ -91,19 +107,72 @@ pub fn inferred(
     subject: &dyn AnySubject,
 ) -> Result<Study, InternalsChanged> {
     let fixed = regime(case, variant);
-    let mut runs = witnesses(case, subject, &choose(subject, &variant.config, &fixed))?;
+    let mut chosen = choose(subject, &variant.config, &fixed);
+    let mut runs = witnesses(case, subject, &chosen)?;
     if runs.first().is_some_and(|run| run.failure.is_some()) {
         let own = variant.points.first().map(|p| p.dims.clone()).unwrap_or_default();
-        let again = witnesses(case, subject, &choose(subject, &variant.config, &own))?;
+        let of_case = choose(subject, &variant.config, &own);
+        let again = witnesses(case, subject, &of_case)?;
         if again.first().is_some_and(|run| run.failure.is_none()) {
-            runs = again;
+            (chosen, runs) = (of_case, again);
         }
     }
     let works = runs.first().is_some_and(|run| run.failure.is_none());
     let sizes: Vec<&str> = subject.sizes().into_iter().map(|(_, symbol)| symbol).collect();
     let (law, unlawful) = if works { infer(&runs, &sizes) } else { Default::default() };
     let witness = runs.into_iter().next().unwrap_or_default();
-    Ok(Study { variant: variant.name.clone(), law, unlawful, witness, ..Default::default() })
+    let mut study = Study { variant: variant.name.clone(), law, unlawful, ..Default::default() };
+    if works && let Some(base) = chosen.first() {
+        let other = witness_setup(base, case.seed.wrapping_add(1));
+        study.cuts = cuts(&witness, &observe(subject, &other, Depth::Forward)?.0);
+        study.watched = watched(subject, &witness_setup(base, case.seed))?;
+    }
+    study.witness = witness;
+    Ok(study)
+}
+
+fn witness_setup(witness: &Witness, seed: u64) -> Setup<'_> {
+    Setup {
+        config: &witness.config,
+        dims: &witness.dims,
+        seed,
+        dtype: DType::F32,
+        device: &Device::Cpu,
+    }
+}
+
+/// Leaves whose values change with parameters and inputs: something that the graph does not show made them.
+fn cuts(run: &Observation, other: &Observation) -> Vec<Cut> {
+    let pairs = run.trace.coverage.leaves.iter().zip(&other.trace.coverage.leaves);
+    let cut = pairs.filter(|(a, b)| a.op == b.op && a.digest != b.digest).map(|(a, _)| {
+        let op = &run.trace.ops[a.op];
+        let names = || run.trace.names.iter().filter(|name| name.role == Role::Tap);
+        let before = names().filter(|name| name.time < op.time).next_back();
+        let after = names().find(|name| name.time > op.time);
+        let between = (before.map(|n| n.name.clone()), after.map(|n| n.name.clone()));
+        Cut { shape: op.shape.clone(), between }
+    });
+    cut.collect()
+}
+
+/// Watching must change nothing: the outputs of a watched and of an unwatched run are the same bits.
+fn watched(
+    subject: &dyn AnySubject,
+    setup: &Setup<'_>,
+) -> Result<Option<Disagreement>, InternalsChanged> {
+    let (_, values) = observe(subject, setup, Depth::Forward)?;
+    let Some(plain) = unwatched(subject, setup) else { return Ok(None) };
+    let differs = values.outputs.iter().zip(&plain).find_map(|((name, a), (_, b))| {
+        let error = relative_error(a, b).unwrap_or(f64::INFINITY);
+        (error != 0.).then(|| Disagreement {
+            name: name.clone(),
+            gradient: false,
+            against: "a run that nobody watched".into(),
+            error,
+            tolerance: 0.,
+        })
+    });
+    Ok(differs)
 }
 
 fn witnesses(
@@ -112,9 +181,7 @@ fn witnesses(
     chosen: &[Witness],
 ) -> Result<Vec<Observation>, InternalsChanged> {
     let run = |w: &Witness| {
-        let (config, dims, device) = (&w.config, &w.dims, &Device::Cpu);
-        let setup = Setup { config, dims, seed: case.seed, dtype: DType::F32, device };
-        observe(subject, &setup, Depth::Forward).map(|(run, _)| run)
+        observe(subject, &witness_setup(w, case.seed), Depth::Forward).map(|(run, _)| run)
     };
     let Some((base, others)) = chosen.split_first() else { return Ok(Vec::new()) };
     let mut runs = vec![run(base)?];

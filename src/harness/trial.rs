@@ -5,14 +5,15 @@ use super::check::finite::finite;
 use super::check::gradients::gradients;
 use super::check::scans::scans;
 use super::check::shapes::{Reference, shapes};
-use super::check::{Check, Finding, Source};
+use super::check::{Check, Finding, Source, What, WrongGradient};
 use super::law::Law;
 use super::plan::{Plan, Point, VariantPlan, plan};
 use super::registry::Registry;
-use super::run::Depth;
+use super::run::{Depth, probed};
 use super::snapshot::{Section, Snapshot};
-use super::study::{Study, StudyError, inferred, study};
+use super::study::{Cut, Study, StudyError, inferred, setup, study};
 use super::subject::{AnySubject, Described};
+use super::zoo::caught;
 use crate::trace::Coverage;
 
 /// What came of a trial.
@@ -22,10 +23,12 @@ pub struct Outcome {
     pub findings: Vec<Finding>,
     /// The law of each variant, as it is to be locked; only of `shapes`.
     pub snapshot: Option<Snapshot>,
+    /// The text to be locked, of a subject with a known fault.
+    pub text: Option<String>,
     /// The names of the points that ran.
     pub points: Vec<String>,
-    /// How much of each variant's witness run the graph showed.
-    pub coverage: Vec<(String, Coverage)>,
+    /// How much of each variant's witness run the graph showed, and where it is blind; only of `shapes`.
+    pub coverage: Vec<(String, Coverage, Vec<Cut>)>,
 }
 
 /// Why a trial could not be made.
@@ -51,6 +54,7 @@ pub enum TrialError {
 }
 
 /// What a trial is about.
+#[derive(Clone, Copy)]
 pub struct Trial<'a> {
     /// The case.
     pub case: &'a Case,
@@ -68,6 +72,9 @@ pub struct Trial<'a> {
 
 /// The checks that a case runs: those it names, or the subject's own.
 pub fn checks(case: &Case, subject: &dyn AnySubject) -> Vec<Check> {
+    if case.fault.is_some() {
+        return vec![Check::Caught];
+    }
     if case.expect.is_some() {
         return vec![Check::Shapes];
     }
@@ -86,6 +93,9 @@ pub fn checks(case: &Case, subject: &dyn AnySubject) -> Vec<Check> {
 /// A case that does not fit its subject, a device that cannot be used, candle's internals. What fails in the model is
 /// a finding.
 pub fn run(trial: &Trial<'_>) -> Result<Outcome, TrialError> {
+    if let (Check::Caught, Some(fault)) = (trial.check, &trial.case.fault) {
+        return caught(trial, fault);
+    }
     let subject = subject(trial.subjects, &trial.case.subject)?;
     let plan = plan(trial.case, &Described(subject))?;
     let mut outcome = Outcome::default();
@@ -100,17 +110,24 @@ pub fn run(trial: &Trial<'_>) -> Result<Outcome, TrialError> {
             Check::Shapes => {
                 let (study, findings) = study_shapes(trial, subject, variant, points)?;
                 outcome.findings.extend(findings);
-                outcome.coverage.push((variant.name.clone(), study.witness.trace.coverage.clone()));
+                outcome.coverage.push((
+                    variant.name.clone(),
+                    study.witness.trace.coverage.clone(),
+                    study.cuts.clone(),
+                ));
                 sections.extend(section(trial.case, variant, &study));
             }
             Check::Gradients => {
                 let study = study(trial.case, variant, points, subject, Depth::Backward)?;
-                outcome.findings.extend(gradients(trial.case, &study));
+                let mut findings = gradients(trial.case, &study);
+                findings.iter_mut().for_each(|f| sever(trial, subject, variant, f));
+                outcome.findings.extend(findings);
             }
             Check::Finite => {
                 let study = study(trial.case, variant, points, subject, Depth::Forward)?;
                 outcome.findings.extend(finite(&study));
             }
+            Check::Caught => {}
             Check::Scans => outcome.findings.extend(scans(trial.case, variant, points, subject)?),
         }
     }
@@ -118,7 +135,11 @@ pub fn run(trial: &Trial<'_>) -> Result<Outcome, TrialError> {
     Ok(outcome)
 }
 
-fn subject<'a>(subjects: &'a Registry, name: &str) -> Result<&'a dyn AnySubject, TrialError> {
+/// The subject of that name.
+///
+/// # Errors
+/// Where none is registered.
+pub fn subject<'a>(subjects: &'a Registry, name: &str) -> Result<&'a dyn AnySubject, TrialError> {
     subjects.get(name).ok_or_else(|| TrialError::NoSuchSubject(subjects.unknown(name)))
 }
 
@@ -164,6 +185,32 @@ fn study_shapes(
         }
     };
     Ok((study, findings))
+}
+
+/// Finds the taps between which a missing gradient was lost, by running the point again with a probe behind each tap.
+///
+/// The last tap without a gradient and the first with one after it are named: the taps stand in the order of the
+/// forward pass, which a gradient runs backwards.
+fn sever(
+    trial: &Trial<'_>,
+    subject: &dyn AnySubject,
+    variant: &VariantPlan,
+    finding: &mut Finding,
+) {
+    let What::Gradient(problem) = &mut finding.what else { return };
+    let point = variant.points.iter().find(|p| Some(&p.name) == finding.tally.failed.first());
+    let (WrongGradient::Missing, Some(point), DeviceKind::Cpu) =
+        (&problem.wrong, point, trial.device)
+    else {
+        return;
+    };
+    let taps = probed(subject, &setup(trial.case, variant, point, &candle_core::Device::Cpu));
+    let seen: Vec<(String, bool)> =
+        taps.into_iter().filter_map(|(name, passed)| Some((name, passed?))).collect();
+    let last_without = seen.iter().rposition(|(_, passed)| !passed);
+    let after = last_without.map_or(0, |i| i + 1);
+    let with = seen[after..].iter().find(|(_, passed)| *passed).map(|(name, _)| name.clone());
+    problem.severed = Some((last_without.map(|i| seen[i].0.clone()), with));
 }
 
 /// The law of the right twin of a subject with a fault.

@@ -72,9 +72,18 @@ pub struct Coverage {
     pub seen: usize,
     /// Float tensors that the graph takes for constants although they were made during the run: zeros and masks, or the
     /// far side of a cut (an op without backward, `detach`).
-    pub leaves: Vec<usize>,
+    pub leaves: Vec<Leaf>,
     /// Parameters that no seen op reads.
     pub unused: Vec<String>,
+}
+
+/// A tensor without a visible origin.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Leaf {
+    /// Its position in [`Trace::ops`].
+    pub op: usize,
+    /// A digest of its values: a constant has the same one whatever the inputs are.
+    pub digest: u64,
 }
 
 /// What was run, for [`Trace::read`].
@@ -117,7 +126,7 @@ impl Trace {
         op::as_written(&mut ops);
         let place = |t: &Tensor| at.get(&t.id()).copied().unwrap_or(0);
         let names = names(ends, &run.taps, place);
-        let coverage = coverage(&ops, &names, ends, run.span);
+        let coverage = coverage(&ops, &nodes, &names, ends, run.span);
         Ok(Self { ops, names, coverage })
     }
 }
@@ -142,7 +151,13 @@ fn names(ends: &Ends<'_>, taps: &[Tap], at: impl Fn(&Tensor) -> usize) -> Vec<Na
     inputs.chain(taps).chain(outputs).collect()
 }
 
-fn coverage(ops: &[RawOp], names: &[Name], ends: &Ends<'_>, span: (usize, usize)) -> Coverage {
+fn coverage(
+    ops: &[RawOp],
+    nodes: &[&Tensor],
+    names: &[Name],
+    ends: &Ends<'_>,
+    span: (usize, usize),
+) -> Coverage {
     let inside = |op: &RawOp| span.0 < op.time && op.time < span.1;
     let taps = names.iter().filter(|n| n.role == Role::Tap).count();
     let is_end = |i: usize| names.iter().any(|n| n.op == i && n.role == Role::Input);
@@ -157,7 +172,7 @@ fn coverage(ops: &[RawOp], names: &[Name], ends: &Ends<'_>, span: (usize, usize)
                 && op.shape.iter().product::<usize>() > 1
                 && !is_end(*i)
         })
-        .map(|(i, _)| i)
+        .map(|(i, _)| Leaf { op: i, digest: digest(nodes[i]) })
         .collect();
     let used: std::collections::HashSet<_> =
         ops.iter().filter_map(|op| op.param.as_ref()).collect();
@@ -169,4 +184,12 @@ fn coverage(ops: &[RawOp], names: &[Name], ends: &Ends<'_>, span: (usize, usize)
         leaves,
         unused: unused.cloned().collect(),
     }
+}
+
+/// FNV-1a over the values; 0 where they cannot be read.
+fn digest(t: &Tensor) -> u64 {
+    let values =
+        t.to_dtype(candle_core::DType::F64).and_then(|t| t.flatten_all()?.to_vec1::<f64>());
+    let mix = |hash: u64, v: f64| (hash ^ v.to_bits()).wrapping_mul(0x0100_0000_01b3);
+    values.map_or(0, |values| values.into_iter().fold(0xcbf2_9ce4_8422_2325, mix))
 }

@@ -18,13 +18,23 @@ use rand_distr::StandardNormal;
 #[derive(Clone)]
 pub struct Params {
     seed: u64,
+    tracked: bool,
     made: Arc<Mutex<BTreeMap<String, Var>>>,
 }
 
 impl Params {
-    /// No parameters yet.
+    /// No parameters yet; they will be variables.
     pub fn new(seed: u64) -> Self {
-        Self { seed, made: Arc::default() }
+        Self { seed, tracked: true, made: Arc::default() }
+    }
+
+    /// The same values as plain tensors, whose use leaves no graph.
+    pub fn untracked(seed: u64) -> Self {
+        Self { tracked: false, ..Self::new(seed) }
+    }
+
+    fn handed_out(&self, var: &Var) -> Tensor {
+        if self.tracked { var.as_tensor().clone() } else { var.as_detached_tensor() }
     }
 
     /// Where a model takes its parameters from.
@@ -46,12 +56,12 @@ impl SimpleBackend for Params {
             let wrong = || {
                 Error::Msg(format!("parameter {name} has shape {:?}, asked for {s:?}", var.shape()))
             };
-            return if var.shape() == &s { Ok(var.as_tensor().clone()) } else { Err(wrong().bt()) };
+            return if var.shape() == &s { Ok(self.handed_out(var)) } else { Err(wrong().bt()) };
         }
         let values = fill(self.seed, name, &h, s.dims());
         let tensor = Tensor::from_vec(values, s, &Device::Cpu)?.to_dtype(dtype)?.to_device(dev)?;
         let var = Var::from_tensor(&tensor)?;
-        let tensor = var.as_tensor().clone();
+        let tensor = self.handed_out(&var);
         made.insert(name.to_owned(), var);
         Ok(tensor)
     }
@@ -59,7 +69,7 @@ impl SimpleBackend for Params {
     fn get_unchecked(&self, name: &str, _: DType, _: &Device) -> Result<Tensor> {
         let made = self.made.lock().unwrap_or_else(|broken| broken.into_inner());
         let missing = || Error::CannotFindTensor { path: name.to_owned() }.bt();
-        made.get(name).map(|var| var.as_tensor().clone()).ok_or_else(missing)
+        made.get(name).map(|var| self.handed_out(var)).ok_or_else(missing)
     }
 
     fn contains_tensor(&self, _: &str) -> bool {

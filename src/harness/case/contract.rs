@@ -34,11 +34,10 @@ impl Pattern {
     /// Whether `name` has as many segments and each is the one here, or `*` is.
     pub fn matches(&self, name: &str) -> bool {
         let mut segments = name.split('.');
-        let all = self.0.iter().all(|own| {
-            segments
-                .next()
-                .is_some_and(|segment| own == "*" || own == segment)
-        });
+        let all = self
+            .0
+            .iter()
+            .all(|own| segments.next().is_some_and(|segment| own == "*" || own == segment));
         all && segments.next().is_none()
     }
 }
@@ -93,11 +92,7 @@ pub(super) fn shapes<'a>(reader: &mut Reader<'a>, node: &'a Node) -> Vec<Contrac
         let what = format!("shape of `{}`", entry.key);
         let axes = reader.parsed(&entry.value, &what, Axes::parse_contract);
         if let (Some(pattern), Some(axes)) = (pattern, axes) {
-            contracts.push(Contract {
-                pattern,
-                axes,
-                at: entry.at,
-            });
+            contracts.push(Contract { pattern, axes, at: entry.at });
         }
     }
     contracts
@@ -111,11 +106,7 @@ pub(super) fn zero_gradient<'a>(reader: &mut Reader<'a>, node: &'a Node) -> Vec<
         let what = format!("condition of `{}`", entry.key);
         let when = reader.parsed(&entry.value, &what, str::parse);
         if let (Some(pattern), Some(when)) = (pattern, when) {
-            zeros.push(ZeroGradient {
-                pattern,
-                when,
-                at: entry.at,
-            });
+            zeros.push(ZeroGradient { pattern, when, at: entry.at });
         }
     }
     zeros

@@ -53,13 +53,7 @@ impl CaseError {
     /// A fault of a whole file or folder.
     pub(crate) fn whole(file: impl Into<PathBuf>, message: impl Into<String>) -> Self {
         let message = message.into();
-        Self {
-            file: file.into(),
-            at: None,
-            excerpt: None,
-            message,
-            help: None,
-        }
+        Self { file: file.into(), at: None, excerpt: None, message, help: None }
     }
 
     /// The same fault with what to do about it.
@@ -99,9 +93,7 @@ fn window(line: &str, column: usize) -> (String, usize) {
     let before = column.saturating_sub(1);
     let skipped = (before + WIDTH / 2).saturating_sub(WIDTH).min(before);
     let shown = line.chars().skip(skipped).take(WIDTH);
-    let shown: String = shown
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .collect();
+    let shown: String = shown.map(|c| if c.is_control() { ' ' } else { c }).collect();
     (shown.trim_end().to_owned(), before - skipped)
 }
 

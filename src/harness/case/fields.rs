@@ -53,10 +53,7 @@ pub(super) fn case(file: &Path, path: CasePath, bytes: &[u8]) -> Result<Case, Ca
             return Err(CaseErrors::collect(errors).unwrap_or_else(|| error.into()));
         }
     };
-    let mut reader = Reader {
-        source: &source,
-        errors,
-    };
+    let mut reader = Reader { source: &source, errors };
     let case = fields(&mut reader, path);
     match CaseErrors::collect(reader.errors) {
         None => Ok(case),
@@ -69,9 +66,7 @@ fn fields(reader: &mut Reader<'_>, path: CasePath) -> Case {
     let root = &reader.source.root;
     reader.fields(root, "a case", &FIELDS);
     let zero_size = root.get("expect").is_some();
-    let matrix = field(reader, "matrix", |reader, node| {
-        Some(matrix(reader, node, zero_size))
-    });
+    let matrix = field(reader, "matrix", |reader, node| Some(matrix(reader, node, zero_size)));
     let matrix = matrix.unwrap_or_default();
     let variants = field(reader, "variants", variants);
     Case {
@@ -83,11 +78,7 @@ fn fields(reader: &mut Reader<'_>, path: CasePath) -> Case {
         seed: field(reader, "seed", |reader, node| reader.whole(node, "`seed`"))
             .unwrap_or_default(),
         variants: variants.unwrap_or_else(|| {
-            vec![Variant {
-                name: "plain".to_owned(),
-                overrides: Map::new(),
-                at: None,
-            }]
+            vec![Variant { name: "plain".to_owned(), overrides: Map::new(), at: None }]
         }),
         except: point_filters(reader, "except", &matrix),
         only: point_filters(reader, "only", &matrix),
@@ -99,15 +90,9 @@ fn fields(reader: &mut Reader<'_>, path: CasePath) -> Case {
         .unwrap_or_default(),
         checks: names(reader, "checks"),
         tolerance: field(reader, "tolerance", tolerance).unwrap_or_default(),
-        tags: names(reader, "tags")
-            .into_iter()
-            .flatten()
-            .map(|tag| tag.value)
-            .collect(),
-        lock: field(reader, "lock", |reader, node| {
-            reader.word(node, "`lock`", &LOCKS)
-        })
-        .unwrap_or_default(),
+        tags: names(reader, "tags").into_iter().flatten().map(|tag| tag.value).collect(),
+        lock: field(reader, "lock", |reader, node| reader.word(node, "`lock`", &LOCKS))
+            .unwrap_or_default(),
         expect: field(reader, "expect", expect),
         fault: fault(reader),
         budget: field(reader, "budget", budget).unwrap_or(DEFAULT_BUDGET),
@@ -129,19 +114,13 @@ fn field<'a, T>(
 fn required(reader: &mut Reader<'_>, key: &str) -> String {
     let root = &reader.source.root;
     if root.get(key).is_none() && matches!(root.kind, Kind::Mapping(_)) {
-        reader.fault(
-            root.at,
-            format!("`{key}` is missing"),
-            "a case has a `subject` and a `why`",
-        );
+        reader.fault(root.at, format!("`{key}` is missing"), "a case has a `subject` and a `why`");
     }
     text(reader, key).map(|text| text.value).unwrap_or_default()
 }
 
 pub(super) fn text(reader: &mut Reader<'_>, key: &str) -> Option<Spanned<String>> {
-    field(reader, key, |reader, node| {
-        reader.text(node, &format!("`{key}`"))
-    })
+    field(reader, key, |reader, node| reader.text(node, &format!("`{key}`")))
 }
 
 /// A list of names, each once.
@@ -179,11 +158,7 @@ fn variants<'a>(reader: &mut Reader<'a>, node: &'a Node) -> Option<Vec<Variant>>
     for Entry { key, at, value } in reader.some_entries(node, "`variants`") {
         reader.named(key, *at, "variant");
         let overrides = object(reader, value).unwrap_or_default();
-        variants.push(Variant {
-            name: key.clone(),
-            overrides,
-            at: Some(*at),
-        });
+        variants.push(Variant { name: key.clone(), overrides, at: Some(*at) });
     }
     Some(variants)
 }
@@ -193,13 +168,10 @@ fn budget(reader: &mut Reader<'_>, node: &Node) -> Option<u64> {
     let bytes = match node.json() {
         Ok(Value::Number(bytes)) => bytes.as_u64(),
         Ok(Value::String(text)) => {
-            ["KiB", "MiB", "GiB"]
-                .iter()
-                .zip([10, 20, 30])
-                .find_map(|(unit, shift)| {
-                    let number: u64 = text.strip_suffix(unit)?.trim_end().parse().ok()?;
-                    number.checked_mul(1 << shift)
-                })
+            ["KiB", "MiB", "GiB"].iter().zip([10, 20, 30]).find_map(|(unit, shift)| {
+                let number: u64 = text.strip_suffix(unit)?.trim_end().parse().ok()?;
+                number.checked_mul(1 << shift)
+            })
         }
         _ => None,
     };
@@ -212,10 +184,6 @@ fn budget(reader: &mut Reader<'_>, node: &Node) -> Option<u64> {
 fn max_points(reader: &mut Reader<'_>, node: &Node) -> Option<usize> {
     match reader.whole(node, "`max_points`")? {
         points @ 1..=MOST_POINTS => usize::try_from(points).ok(),
-        _ => reader.unexpected(
-            node,
-            "`max_points`",
-            &format!("between 1 and {MOST_POINTS}"),
-        ),
+        _ => reader.unexpected(node, "`max_points`", &format!("between 1 and {MOST_POINTS}")),
     }
 }

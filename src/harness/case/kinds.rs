@@ -43,11 +43,8 @@ pub enum DeviceKind {
 
 impl DeviceKind {
     /// All kinds with their names in YAML and in the names of points.
-    pub const ALL: [(&str, Self); 3] = [
-        ("cpu", Self::Cpu),
-        ("cuda", Self::Cuda),
-        ("metal", Self::Metal),
-    ];
+    pub const ALL: [(&str, Self); 3] =
+        [("cpu", Self::Cpu), ("cuda", Self::Cuda), ("metal", Self::Metal)];
 
     /// Its name.
     pub fn name(self) -> &'static str {
@@ -56,9 +53,7 @@ impl DeviceKind {
 }
 
 fn name_in<T: PartialEq>(all: &[(&'static str, T)], one: T) -> &'static str {
-    all.iter()
-        .find(|(_, known)| *known == one)
-        .map_or("?", |(name, _)| name)
+    all.iter().find(|(_, known)| *known == one).map_or("?", |(name, _)| name)
 }
 
 impl fmt::Display for DType {

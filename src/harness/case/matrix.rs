@@ -45,11 +45,7 @@ pub struct PartialPoint {
 
 impl Default for Matrix {
     fn default() -> Self {
-        Self {
-            sizes: vec![],
-            dtypes: vec![DType::F32],
-            devices: vec![DeviceKind::Cpu],
-        }
+        Self { sizes: vec![], dtypes: vec![DType::F32], devices: vec![DeviceKind::Cpu] }
     }
 }
 
@@ -62,21 +58,11 @@ pub(super) fn matrix<'a>(reader: &mut Reader<'a>, node: &'a Node, zero: bool) ->
             "device" => matrix.devices = words(reader, entry, &DeviceKind::ALL),
             name if !is_symbol(name) || name == "variant" => {
                 let message = format!("`{name}` cannot name a size");
-                reader.fault(
-                    entry.at,
-                    message,
-                    "use the names of the subject, such as `batch`",
-                );
+                reader.fault(entry.at, message, "use the names of the subject, such as `batch`");
             }
             name => {
                 let values = sizes(reader, entry, zero);
-                matrix.sizes.push((
-                    Spanned {
-                        value: name.to_owned(),
-                        at: entry.at,
-                    },
-                    values,
-                ));
+                matrix.sizes.push((Spanned { value: name.to_owned(), at: entry.at }, values));
             }
         }
     }
@@ -112,11 +98,7 @@ fn partial_point<'a>(
     let before = reader.errors.len();
     let mut point = PartialPoint::default();
     if matches!(&node.kind, Kind::Mapping(entries) if entries.is_empty()) {
-        reader.fault(
-            node.at,
-            format!("{what} has an empty point"),
-            "name at least one value",
-        );
+        reader.fault(node.at, format!("{what} has an empty point"), "name at least one value");
     }
     for Entry { key, value, .. } in reader.fields(node, what, &known) {
         let what = format!("`{key}`");
@@ -127,33 +109,22 @@ fn partial_point<'a>(
             }
             "dtype" => {
                 point.dtype = reader.word(value, &what, &DType::ALL);
-                point
-                    .dtype
-                    .is_some_and(|dtype| !matrix.dtypes.contains(&dtype))
+                point.dtype.is_some_and(|dtype| !matrix.dtypes.contains(&dtype))
             }
             "device" => {
                 point.device = reader.word(value, &what, &DeviceKind::ALL);
-                point
-                    .device
-                    .is_some_and(|device| !matrix.devices.contains(&device))
+                point.device.is_some_and(|device| !matrix.devices.contains(&device))
             }
             name => {
-                let size = reader
-                    .whole(value, &what)
-                    .and_then(|size| usize::try_from(size).ok());
+                let size = reader.whole(value, &what).and_then(|size| usize::try_from(size).ok());
                 point.sizes.extend(size.map(|size| (name.to_owned(), size)));
                 let listed = matrix.sizes.iter().find(|(known, _)| known.value == name);
-                size.zip(listed)
-                    .is_some_and(|(size, (_, values))| !values.contains(&size))
+                size.zip(listed).is_some_and(|(size, (_, values))| !values.contains(&size))
             }
         };
         if missing {
             let message = format!("{what} in the matrix has no such value");
-            reader.fault(
-                value.at,
-                message,
-                "a point that cannot be met filters nothing",
-            );
+            reader.fault(value.at, message, "a point that cannot be met filters nothing");
         }
     }
     (reader.errors.len() == before).then_some(point)
@@ -177,11 +148,7 @@ fn sizes<'a>(reader: &mut Reader<'a>, entry: &'a Entry, zero: bool) -> Vec<usize
         }
     }
     let again = |size: &usize| format!("{what} has {size} twice");
-    reader
-        .distinct(values, again)
-        .into_iter()
-        .map(|size| size.value)
-        .collect()
+    reader.distinct(values, again).into_iter().map(|size| size.value).collect()
 }
 
 fn words<'a, T: Copy + Eq + Hash>(
@@ -191,23 +158,11 @@ fn words<'a, T: Copy + Eq + Hash>(
 ) -> Vec<T> {
     let what = format!("`{}`", entry.key);
     let items = reader.items(&entry.value, &what).iter();
-    let values = items.filter_map(|item| {
-        Some(Spanned {
-            value: reader.word(item, &what, words)?,
-            at: item.at,
-        })
-    });
+    let values = items
+        .filter_map(|item| Some(Spanned { value: reader.word(item, &what, words)?, at: item.at }));
     let values = values.collect();
-    let name = |word: &T| {
-        words
-            .iter()
-            .find(|(_, known)| known == word)
-            .map_or("", |(name, _)| name)
-    };
+    let name =
+        |word: &T| words.iter().find(|(_, known)| known == word).map_or("", |(name, _)| name);
     let again = |word: &T| format!("{what} has `{}` twice", name(word));
-    reader
-        .distinct(values, again)
-        .into_iter()
-        .map(|word| word.value)
-        .collect()
+    reader.distinct(values, again).into_iter().map(|word| word.value).collect()
 }

@@ -20,10 +20,7 @@ impl CasePath {
     pub fn new(name: &str) -> Result<Self, NameError> {
         let parts: Vec<String> = name.split("::").map(str::to_owned).collect();
         match parts.iter().find(|part| !is_name(part)) {
-            Some(part) => Err(NameError {
-                name: name.to_owned(),
-                part: part.clone(),
-            }),
+            Some(part) => Err(NameError { name: name.to_owned(), part: part.clone() }),
             None => Ok(Self(parts)),
         }
     }
@@ -89,10 +86,7 @@ pub fn discover(root: &Path) -> Discovered {
     let mut walk = Walk::default();
     walk.folder(root, &[]);
     walk.cases.sort_by(|a, b| a.path.cmp(&b.path));
-    Discovered {
-        cases: walk.cases,
-        errors: CaseErrors::collect(walk.errors),
-    }
+    Discovered { cases: walk.cases, errors: CaseErrors::collect(walk.errors) }
 }
 
 #[derive(Default)]
@@ -109,27 +103,19 @@ impl Walk {
             return self.errors.push(CaseError::whole(folder, message));
         }
         match std::fs::read_dir(folder).and_then(Iterator::collect::<Result<Vec<_>, _>>) {
-            Ok(found) => found
-                .iter()
-                .for_each(|found| self.entry(&found.path(), parts)),
+            Ok(found) => found.iter().for_each(|found| self.entry(&found.path(), parts)),
             Err(error) => {
-                self.errors
-                    .push(CaseError::whole(folder, format!("cannot be read: {error}")));
+                self.errors.push(CaseError::whole(folder, format!("cannot be read: {error}")));
             }
         }
         if known == (self.cases.len(), self.errors.len()) {
             let error = CaseError::whole(folder, "no case in this folder");
-            self.errors
-                .push(error.with_help("add a `.yaml` file or remove the folder"));
+            self.errors.push(error.with_help("add a `.yaml` file or remove the folder"));
         }
     }
 
     fn entry(&mut self, file: &Path, parts: &[String]) {
-        let name = file
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
+        let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
         if name.starts_with('.') {
             return;
         }
@@ -148,18 +134,13 @@ impl Walk {
         if !is_name(stem) {
             let message = format!("`{stem}` cannot name a case");
             let error = CaseError::whole(file, message);
-            return self
-                .errors
-                .push(error.with_help("use letters, digits, `_` and `-`"));
+            return self.errors.push(error.with_help("use letters, digits, `_` and `-`"));
         }
         let parts = [parts, &[stem.to_owned()]].concat();
         if folder {
             self.folder(file, &parts);
         } else {
-            self.cases.push(CaseFile {
-                path: CasePath(parts),
-                file: file.to_owned(),
-            });
+            self.cases.push(CaseFile { path: CasePath(parts), file: file.to_owned() });
         }
     }
 }

@@ -21,11 +21,7 @@ pub(super) struct Reader<'a> {
 impl<'a> Reader<'a> {
     pub(super) fn fault(&mut self, at: Position, message: impl Into<String>, help: &str) {
         let help = (!help.is_empty()).then(|| help.to_owned());
-        self.problem(Problem {
-            at,
-            message: message.into(),
-            help,
-        });
+        self.problem(Problem { at, message: message.into(), help });
     }
 
     /// The entries of a mapping that may have the keys `known` and no others.
@@ -37,11 +33,7 @@ impl<'a> Reader<'a> {
             }
             if !known.contains(&entry.key.as_str()) {
                 let message = format!("unknown key `{}` in {what}", entry.key);
-                self.fault(
-                    entry.at,
-                    message,
-                    &suggest(&entry.key, known.iter().copied()),
-                );
+                self.fault(entry.at, message, &suggest(&entry.key, known.iter().copied()));
             }
         }
         entries
@@ -70,21 +62,13 @@ impl<'a> Reader<'a> {
     pub(super) fn items(&mut self, node: &'a Node, what: &str) -> &'a [Node] {
         match &node.kind {
             Kind::List(items) if items.is_empty() => {
-                self.fault(
-                    node.at,
-                    format!("{what} is an empty list"),
-                    "leave the key out",
-                );
+                self.fault(node.at, format!("{what} is an empty list"), "leave the key out");
                 &[]
             }
             Kind::List(items) => items,
             Kind::Scalar { text, .. } if !text.is_empty() => {
                 let help = format!("one value is a list too: `[{text}]`");
-                self.fault(
-                    node.at,
-                    format!("{what} should be a list, found `{text}`"),
-                    &help,
-                );
+                self.fault(node.at, format!("{what} should be a list, found `{text}`"), &help);
                 &[]
             }
             _ => {
@@ -151,10 +135,7 @@ impl<'a> Reader<'a> {
     ) -> Option<T> {
         // A contract of one axis, `1`, is a number to YAML.
         let text = match &node.kind {
-            Kind::Scalar {
-                text,
-                quoted: false,
-            } if text.parse::<u64>().is_ok() => text.clone(),
+            Kind::Scalar { text, quoted: false } if text.parse::<u64>().is_ok() => text.clone(),
             _ => self.text(node, what)?.value,
         };
         match parse(&text) {
@@ -202,16 +183,8 @@ impl<'a> Reader<'a> {
         };
         let quote = expected == "text"
             && matches!(&node.kind, Kind::Scalar { text, .. } if !text.is_empty());
-        let help = if quote {
-            "quote it if it is meant as text"
-        } else {
-            ""
-        };
-        self.fault(
-            node.at,
-            format!("{what} should be {expected}, found {found}"),
-            help,
-        );
+        let help = if quote { "quote it if it is meant as text" } else { "" };
+        self.fault(node.at, format!("{what} should be {expected}, found {found}"), help);
         None
     }
 
@@ -224,12 +197,8 @@ impl<'a> Reader<'a> {
 
 /// `did you mean …` where one of the known words is near, then all of them.
 pub(crate) fn suggest<'k>(word: &str, known: impl Iterator<Item = &'k str> + Clone) -> String {
-    let near = known
-        .clone()
-        .map(|one| (strsim::normalized_damerau_levenshtein(word, one), one));
-    let near = near
-        .filter(|(score, _)| *score >= 0.5)
-        .max_by(|a, b| a.0.total_cmp(&b.0));
+    let near = known.clone().map(|one| (strsim::normalized_damerau_levenshtein(word, one), one));
+    let near = near.filter(|(score, _)| *score >= 0.5).max_by(|a, b| a.0.total_cmp(&b.0));
     let all: Vec<_> = known.collect();
     let all = all.join(", ");
     match near {

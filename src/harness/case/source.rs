@@ -36,11 +36,7 @@ impl Source {
         let error = |problem: Problem| place(file, text, problem);
         errors.extend(problems.into_iter().map(error));
         let root = root.map_err(error)?;
-        Ok(Self {
-            file: file.to_owned(),
-            text: text.to_owned(),
-            root,
-        })
+        Ok(Self { file: file.to_owned(), text: text.to_owned(), root })
     }
 
     /// The place that a path of keys and list indices leads to, such as `["matrix", "batch", "1"]`. Where the path
@@ -67,10 +63,7 @@ impl Source {
         if !written.starts_with(text) {
             return at;
         }
-        Position {
-            line: at.line,
-            column: at.column + quote + column.saturating_sub(1),
-        }
+        Position { line: at.line, column: at.column + quote + column.saturating_sub(1) }
     }
 }
 
@@ -83,15 +76,8 @@ fn not_utf8(file: &Path, bytes: &[u8], error: &std::str::Utf8Error) -> CaseError
     let (good, _) = bytes.split_at(error.valid_up_to().min(bytes.len()));
     let good = String::from_utf8_lossy(good);
     let last = good.rsplit('\n').next().unwrap_or_default();
-    let at = Position {
-        line: good.matches('\n').count() + 1,
-        column: last.chars().count() + 1,
-    };
-    place(
-        file,
-        &good,
-        tree::problem(at, "not UTF-8", Some("save the file as UTF-8")),
-    )
+    let at = Position { line: good.matches('\n').count() + 1, column: last.chars().count() + 1 };
+    place(file, &good, tree::problem(at, "not UTF-8", Some("save the file as UTF-8")))
 }
 
 fn place(file: &Path, text: &str, problem: Problem) -> CaseError {
@@ -101,13 +87,7 @@ fn place(file: &Path, text: &str, problem: Problem) -> CaseError {
         Some((end, _)) => format!("{}…", message.get(..end).unwrap_or_default()),
         None => message,
     };
-    CaseError {
-        file: file.to_owned(),
-        at: Some(at),
-        excerpt,
-        message,
-        help,
-    }
+    CaseError { file: file.to_owned(), at: Some(at), excerpt, message, help }
 }
 
 fn line(text: &str, line: usize) -> Option<&str> {

@@ -50,10 +50,7 @@ pub(super) struct Problem {
 /// # Errors
 /// The first fault after which nothing more can be read.
 pub(super) fn parse(text: &str, problems: &mut Vec<Problem>) -> Result<Node, Problem> {
-    let mut builder = Builder {
-        events: Parser::new_from_str(text),
-        problems,
-    };
+    let mut builder = Builder { events: Parser::new_from_str(text), problems };
     loop {
         match builder.next()? {
             (Event::StreamStart | Event::DocumentStart(_) | Event::Nothing, _) => {}
@@ -83,14 +80,7 @@ impl<'a> Builder<'a> {
         let (kind, anchor, tag) = match event {
             Event::Scalar(text, style, anchor, tag) => {
                 let quoted = style != ScalarStyle::Plain;
-                (
-                    Kind::Scalar {
-                        text: text.into_owned(),
-                        quoted,
-                    },
-                    anchor,
-                    tag,
-                )
+                (Kind::Scalar { text: text.into_owned(), quoted }, anchor, tag)
             }
             Event::SequenceStart(anchor, tag) => (self.list(depth)?, anchor, tag),
             Event::MappingStart(anchor, tag) => (self.mapping(depth)?, anchor, tag),
@@ -143,11 +133,7 @@ impl<'a> Builder<'a> {
                 self.fault(problem(key.at, message, Some(&help)));
             } else {
                 lines.insert(name.clone(), key.at.line);
-                entries.push(Entry {
-                    key: name,
-                    at: key.at,
-                    value,
-                });
+                entries.push(Entry { key: name, at: key.at, value });
             }
         }
     }
@@ -217,17 +203,13 @@ impl Node {
     pub(super) fn json(&self) -> Result<Value, Problem> {
         match &self.kind {
             Kind::Scalar { text, quoted: true } => Ok(Value::String(text.clone())),
-            Kind::Scalar {
-                text,
-                quoted: false,
-            } => plain(text).map_err(|message| {
+            Kind::Scalar { text, quoted: false } => plain(text).map_err(|message| {
                 problem(self.at, message, Some("quote it if it is meant as text"))
             }),
             Kind::List(items) => items.iter().map(Node::json).collect(),
             Kind::Mapping(entries) => {
-                let pairs = entries
-                    .iter()
-                    .map(|entry| Ok((entry.key.clone(), entry.value.json()?)));
+                let pairs =
+                    entries.iter().map(|entry| Ok((entry.key.clone(), entry.value.json()?)));
                 pairs.collect::<Result<_, _>>().map(Value::Object)
             }
         }
@@ -254,25 +236,15 @@ fn plain(text: &str) -> Result<Value, String> {
 }
 
 fn position(span: Span) -> Position {
-    Position {
-        line: span.start.line(),
-        column: span.start.col() + 1,
-    }
+    Position { line: span.start.line(), column: span.start.col() + 1 }
 }
 
 fn not_yaml(error: &ScanError) -> Problem {
     let marker = error.marker();
-    let at = Position {
-        line: marker.line().max(1),
-        column: marker.col() + 1,
-    };
+    let at = Position { line: marker.line().max(1), column: marker.col() + 1 };
     problem(at, format!("not YAML: {}", error.info()), None)
 }
 
 pub(super) fn problem(at: Position, message: impl Into<String>, help: Option<&str>) -> Problem {
-    Problem {
-        at,
-        message: message.into(),
-        help: help.map(str::to_owned),
-    }
+    Problem { at, message: message.into(), help: help.map(str::to_owned) }
 }

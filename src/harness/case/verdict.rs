@@ -11,18 +11,11 @@ pub(super) fn tolerance<'a>(reader: &mut Reader<'a>, node: &'a Node) -> Option<V
     let mut tolerances = vec![];
     for entry in reader.some_entries(node, "`tolerance`") {
         reader.named(&entry.key, entry.at, "check");
-        let check = Spanned {
-            value: entry.key.clone(),
-            at: entry.at,
-        };
+        let check = Spanned { value: entry.key.clone(), at: entry.at };
         let what = format!("tolerance of `{}`", entry.key);
         if !matches!(entry.value.kind, Kind::Mapping(_)) {
             let value = distance(reader, &entry.value, &what);
-            tolerances.extend(value.map(|value| Tolerance {
-                check,
-                dtype: None,
-                value,
-            }));
+            tolerances.extend(value.map(|value| Tolerance { check, dtype: None, value }));
             continue;
         }
         let known = DType::ALL.map(|(name, _)| name);
@@ -60,43 +53,23 @@ pub(super) fn expect<'a>(reader: &mut Reader<'a>, node: &'a Node) -> Option<Expe
         }
     }
     if node.get("error").is_none() && matches!(node.kind, Kind::Mapping(_)) {
-        reader.fault(
-            node.at,
-            "`error` is missing in `expect`",
-            "give a part of the error's text",
-        );
+        reader.fault(node.at, "`error` is missing in `expect`", "give a part of the error's text");
     }
-    Some(Expect {
-        error: error?.value,
-        at: at.map(|at| at.value),
-    })
+    Some(Expect { error: error?.value, at: at.map(|at| at.value) })
 }
 
 /// Reads the fields of a known fault, which belong together.
 pub(super) fn fault(reader: &mut Reader<'_>) -> Option<Fault> {
     let caught_by = names(reader, "caught_by");
-    let (twin, at, cause) = (
-        text(reader, "twin"),
-        text(reader, "at"),
-        text(reader, "cause"),
-    );
+    let (twin, at, cause) = (text(reader, "twin"), text(reader, "at"), text(reader, "cause"));
     if reader.source.root.get("caught_by").is_none() {
         for key in ["twin", "at", "cause"] {
             if let Some(entry) = reader.source.root.get(key) {
                 let message = format!("`{key}` needs `caught_by`");
-                reader.fault(
-                    entry.at,
-                    message,
-                    "name the checks that have to find the fault",
-                );
+                reader.fault(entry.at, message, "name the checks that have to find the fault");
             }
         }
     }
     let (at, cause) = (at.map(|at| at.value), cause.map(|cause| cause.value));
-    Some(Fault {
-        twin,
-        caught_by: caught_by?,
-        at,
-        cause,
-    })
+    Some(Fault { twin, caught_by: caught_by?, at, cause })
 }

@@ -45,6 +45,8 @@ pub fn shapes(case: &Case, study: &Study, reference: Option<&Reference<'_>>) -> 
     };
     let mut findings = refused(study);
     findings.extend(missing_names(case, study));
+    findings
+        .extend(study.watched.iter().map(|d| found(study, What::Disagree(Box::new(d.clone())))));
     if difference.is_none() {
         findings.extend(study.unlawful.iter().map(|u| found(study, What::Unlawful(u.clone()))));
     }

@@ -50,10 +50,7 @@ pub fn absent(device: DeviceKind, environment: &Environment) -> Option<String> {
 
 /// CUDA shows the devices before the first entry that names none.
 fn hides_all(environment: &Environment) -> bool {
-    let first = environment
-        .cuda_visible_devices
-        .as_deref()
-        .and_then(|list| list.split(',').next());
+    let first = environment.cuda_visible_devices.as_deref().and_then(|list| list.split(',').next());
     first.is_some_and(|first| {
         let first = first.trim();
         first.is_empty() || first.starts_with('-') || first == "NoDevFiles"

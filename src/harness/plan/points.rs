@@ -15,33 +15,21 @@ pub(super) fn faults_of_sizes(case: &Case, sizes: &[(String, String)]) -> Vec<Ca
     for (name, _) in &case.matrix.sizes {
         if !known().any(|one| one == name.value) {
             let message = format!("subject `{}` has no size `{}`", case.subject, name.value);
-            errors.push(
-                case.error(name.at, message)
-                    .with_help(suggest(&name.value, known())),
-            );
+            errors.push(case.error(name.at, message).with_help(suggest(&name.value, known())));
         }
     }
     let matrix = case.locate(&["matrix"]);
     for name in known() {
-        if !case
-            .matrix
-            .sizes
-            .iter()
-            .any(|(given, _)| given.value == name)
-        {
-            let message = format!(
-                "`matrix` has no `{name}`, which subject `{}` needs",
-                case.subject
-            );
+        if !case.matrix.sizes.iter().any(|(given, _)| given.value == name) {
+            let message =
+                format!("`matrix` has no `{name}`, which subject `{}` needs", case.subject);
             let help = format!("add `{name}: […]` to `matrix`");
             errors.push(case.error(matrix, message).with_help(help));
         }
     }
     let lists = case.matrix.sizes.iter().map(|(_, values)| values.len());
     let lists = lists.chain([case.matrix.dtypes.len(), case.matrix.devices.len()]);
-    let count = lists
-        .chain([case.variants.len()])
-        .try_fold(1usize, usize::checked_mul);
+    let count = lists.chain([case.variants.len()]).try_fold(1usize, usize::checked_mul);
     if count.is_none_or(|count| count > case.max_points) {
         let count = count.map_or_else(|| "more than 2^64".to_owned(), |count| count.to_string());
         let message = format!("{count} points, at most {} are meant", case.max_points);
@@ -61,12 +49,7 @@ pub(super) fn expand(
     for (variant, config, dims_of_config) in configs {
         let points = all(case, sizes, &dims_of_config);
         let name = variant.name.clone();
-        variants.push(VariantPlan {
-            name,
-            config,
-            dims_of_config,
-            points,
-        });
+        variants.push(VariantPlan { name, config, dims_of_config, points });
     }
     let mut errors = faults_of_filters(case, &variants);
     if errors.is_empty() {
@@ -85,27 +68,18 @@ pub(super) fn expand(
 fn all(case: &Case, sizes: &[(String, String)], of_config: &Dims) -> Vec<Point> {
     let mut rows: Vec<Vec<usize>> = vec![vec![]];
     for (name, _) in sizes {
-        let listed = case
-            .matrix
-            .sizes
-            .iter()
-            .find(|(listed, _)| listed.value == *name);
+        let listed = case.matrix.sizes.iter().find(|(listed, _)| listed.value == *name);
         let values = listed.map_or(&[][..], |(_, values)| values);
         let longer = |row: &Vec<usize>| {
             let row = row.clone();
-            values
-                .iter()
-                .map(move |value| [&row[..], &[*value]].concat())
+            values.iter().map(move |value| [&row[..], &[*value]].concat())
         };
         rows = rows.iter().flat_map(longer).collect();
     }
     let mut points = vec![];
     for &device in &case.matrix.devices {
         for &dtype in &case.matrix.dtypes {
-            points.extend(
-                rows.iter()
-                    .map(|row| point(sizes, row, of_config, dtype, device)),
-            );
+            points.extend(rows.iter().map(|row| point(sizes, row, of_config, dtype, device)));
         }
     }
     points
@@ -118,27 +92,14 @@ fn point(
     dtype: DType,
     device: DeviceKind,
 ) -> Point {
-    let bound = sizes
-        .iter()
-        .zip(row)
-        .map(|((_, symbol), size)| (symbol.as_str(), *size));
-    let coordinates: String = bound
-        .clone()
-        .map(|(symbol, size)| format!("{symbol}{size}-"))
-        .collect();
+    let bound = sizes.iter().zip(row).map(|((_, symbol), size)| (symbol.as_str(), *size));
+    let coordinates: String =
+        bound.clone().map(|(symbol, size)| format!("{symbol}{size}-")).collect();
     Point {
         name: format!("{coordinates}{dtype}-{device}"),
-        sizes: sizes
-            .iter()
-            .zip(row)
-            .map(|((name, _), size)| (name.clone(), *size))
-            .collect(),
+        sizes: sizes.iter().zip(row).map(|((name, _), size)| (name.clone(), *size)).collect(),
         // A size goes before a dim of the same symbol from the configuration.
-        dims: bound
-            .clone()
-            .chain(of_config.iter())
-            .chain(bound.clone())
-            .collect(),
+        dims: bound.clone().chain(of_config.iter()).chain(bound.clone()).collect(),
         dtype,
         device,
     }
@@ -154,16 +115,10 @@ fn faults_of_filters(case: &Case, variants: &[VariantPlan]) -> Vec<CaseError> {
             }
         }
         let met = variants.iter().any(|variant| {
-            variant
-                .points
-                .iter()
-                .any(|point| meets(&filter.value, &variant.name, point))
+            variant.points.iter().any(|point| meets(&filter.value, &variant.name, point))
         });
         let help = "a filter that meets nothing is out of date: change or remove it";
-        let idle = || {
-            case.error(filter.at, "no point meets this filter")
-                .with_help(help)
-        };
+        let idle = || case.error(filter.at, "no point meets this filter").with_help(help);
         (!met).then(idle)
     });
     faults.collect()
@@ -172,9 +127,7 @@ fn faults_of_filters(case: &Case, variants: &[VariantPlan]) -> Vec<CaseError> {
 /// Contracts and conditions of gradients that have no value at some point, and conditions that hold at none.
 fn faults_of_promises(case: &Case, variants: &[VariantPlan]) -> Vec<CaseError> {
     let shapes = case.shapes.iter().filter_map(|contract| {
-        valueless(case, contract.at, variants, |dims| {
-            contract.axes.eval(dims).err()
-        })
+        valueless(case, contract.at, variants, |dims| contract.axes.eval(dims).err())
     });
     let zeros = case.zero_gradient.iter().filter_map(|zero| {
         let fault = valueless(case, zero.at, variants, |dims| zero.when.eval(dims).err());
@@ -186,10 +139,7 @@ fn faults_of_promises(case: &Case, variants: &[VariantPlan]) -> Vec<CaseError> {
         if points.any(|point| zero.when.eval(&point.dims).unwrap_or(false)) {
             return None;
         }
-        let message = format!(
-            "`{}` holds at no point; the first is {}",
-            zero.when, first.dims
-        );
+        let message = format!("`{}` holds at no point; the first is {}", zero.when, first.dims);
         let help = "add a size to `matrix` at which it holds";
         Some(case.error(zero.at, message).with_help(help))
     });
@@ -219,20 +169,14 @@ fn valueless(
 fn filter(case: &Case, variant: &mut VariantPlan, given: &Variant) -> Option<CaseError> {
     let name = &variant.name;
     let met = |filters: &[Spanned<Filter>], point: &Point| {
-        filters
-            .iter()
-            .any(|filter| meets(&filter.value, name, point))
+        filters.iter().any(|filter| meets(&filter.value, name, point))
     };
     let reference = variant.points.first()?.name.clone();
     variant.points.retain(|point| {
         (case.only.is_empty() || met(&case.only, point)) && !met(&case.except, point)
     });
     let place = given.at.unwrap_or_else(|| {
-        let key = if case.only.is_empty() {
-            "except"
-        } else {
-            "only"
-        };
+        let key = if case.only.is_empty() { "except" } else { "only" };
         case.locate(&[key])
     });
     let (message, help) = match variant.points.first() {
@@ -253,12 +197,7 @@ fn meets(filter: &Filter, variant: &str, point: &Point) -> bool {
     match filter {
         // Conditions were evaluated at every point before, so that none is without a value here.
         Filter::When(condition) => condition.eval(&point.dims).unwrap_or(false),
-        Filter::Point(PartialPoint {
-            variant: only,
-            sizes,
-            dtype,
-            device,
-        }) => {
+        Filter::Point(PartialPoint { variant: only, sizes, dtype, device }) => {
             only.as_ref().is_none_or(|only| only == variant)
                 && sizes.iter().all(|size| point.sizes.contains(size))
                 && dtype.is_none_or(|dtype| dtype == point.dtype)

@@ -143,6 +143,15 @@ pub fn disagree(d: &Disagreement) -> String {
     text
 }
 
+pub fn not_caught(expected: &str, actual: &str) -> String {
+    let mut text = label("expected", expected);
+    text.push_str("actual\n");
+    for line in actual.lines() {
+        text.push_str(&format!("  | {line}\n"));
+    }
+    text
+}
+
 pub fn too_large(bytes: u64, budget: u64) -> String {
     let mib = |bytes: u64| format!("{} MiB", bytes.div_ceil(1 << 20));
     let mut text = label("refused", &format!("the point would take about {}", mib(bytes)));

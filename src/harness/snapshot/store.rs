@@ -8,6 +8,9 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 
+#[doc(hidden)]
+pub use insta;
+
 use super::{ParseError, Snapshot, parse};
 use crate::harness::run::panics;
 

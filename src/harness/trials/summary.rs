@@ -1,0 +1,44 @@
+//! The last lines of a run: how many, and why some did not run.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+
+/// What was chosen to run.
+#[derive(Debug, Default)]
+pub(super) struct Summary {
+    cases: BTreeSet<String>,
+    trials: usize,
+    /// How many were skipped, by reason.
+    skipped: BTreeMap<String, usize>,
+}
+
+impl Summary {
+    /// Counts a trial and why it is skipped.
+    pub(super) fn add(&mut self, name: String, skip: Option<String>) {
+        self.trials += 1;
+        self.cases
+            .insert(name.rsplit_once("::").map_or(name.as_str(), |(case, _)| case).to_owned());
+        if let Some(reason) = skip {
+            *self.skipped.entry(reason).or_default() += 1;
+        }
+    }
+
+    /// The lines, for stderr: stdout ends with libtest's own line, which tools read.
+    pub(super) fn text(&self, passed: u64, failed: u64) -> String {
+        let skipped: usize = self.skipped.values().sum();
+        let mut text = format!(
+            "shapelock: {} cases, {} trials: {passed} passed, {failed} failed, {skipped} skipped\n",
+            self.cases.len(),
+            self.trials
+        );
+        for (reason, count) in &self.skipped {
+            let _ = writeln!(text, "  {count} skipped: {reason}");
+        }
+        if skipped > 0 {
+            text.push_str(
+                "  SHAPELOCK_REQUIRE=cuda makes a skip for want of that device a failure\n",
+            );
+        }
+        text
+    }
+}
