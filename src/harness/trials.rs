@@ -25,7 +25,6 @@ mod macros;
 mod one;
 mod suite;
 mod summary;
-mod verdict;
 
 use std::process::ExitCode;
 use std::sync::Arc;

@@ -112,7 +112,11 @@ pub fn claim(paths: &[PathBuf]) -> io::Result<()> {
     list.write_all(lines.as_bytes())
 }
 
-fn read_text(path: &Path) -> Result<Option<String>, String> {
+/// The text on disk; `None` if there is no file.
+///
+/// # Errors
+/// Why it cannot be read.
+pub fn read_text(path: &Path) -> Result<Option<String>, String> {
     if let Err(error) = fs::metadata(path) {
         let missing = error.kind() == io::ErrorKind::NotFound;
         return if missing { Ok(None) } else { Err(error.to_string()) };

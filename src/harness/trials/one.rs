@@ -6,13 +6,12 @@ use std::thread;
 
 use super::list::Job;
 use super::suite::Suite;
-use super::verdict;
 use crate::harness::case::DeviceKind;
 use crate::harness::check::{Check, Finding, Source, What};
 use crate::harness::report::{Context, failure};
 use crate::harness::run::{Failure, panics};
 use crate::harness::snapshot::{
-    Changed, Section, Snapshot, Target, assert_text, merge, read_baseline, render,
+    Changed, Section, Snapshot, Target, assert_text, merge, read_baseline, read_text, render,
 };
 use crate::harness::trial::{self, Outcome, Trial};
 
@@ -62,16 +61,21 @@ fn of_harness(panic: &Failure) -> String {
 fn attempt(suite: &Suite, job: &Job, point: Option<&str>) -> Result<Done, String> {
     let path = locks(job).then(|| suite.snapshot(&job.case.path)).flatten();
     let path = path.as_deref();
-    let baseline = path.map(read_baseline).transpose().map_err(|error| error.to_string())?;
+    let of_law = path.filter(|_| job.check == Check::Shapes);
+    let baseline = of_law.map(read_baseline).transpose().map_err(|error| error.to_string())?;
     let baseline = baseline.flatten();
     let (case, subjects) = (&*job.case, &suite.subjects);
     let (check, device, locked) = (job.check, job.device, baseline.as_ref());
     let trial = Trial { case, subjects, check, device, point, baseline: locked };
     let mut outcome = trial::run(&trial).map_err(|error| error.to_string())?;
-    let points = outcome.points.len();
-    let compared = path.zip(outcome.snapshot.take());
-    let compared = compared.map(|(path, now)| lock(suite, job, path, locked, now));
-    let mut done = Done { points, unlocked: false };
+    let mut done = Done { points: outcome.points.len(), unlocked: false };
+    let now = outcome.text.take().map(Now::Text).or(outcome.snapshot.take().map(Now::Law));
+    let compared = path.zip(now).map(|(path, now)| match now {
+        Now::Law(now) => lock(suite, job, path, locked, now),
+        // A fault that is not caught as it should be has no text to keep.
+        Now::Text(_) if !outcome.findings.is_empty() => Locked::Same,
+        Now::Text(now) => lock_text(suite, job, path, read_text(path).ok().flatten(), now),
+    });
     let changed = match compared {
         Some(Locked::Changed(changed)) => Some(changed),
         // insta took the new text, so nothing is left of the difference from the old one.
@@ -85,19 +89,23 @@ fn attempt(suite: &Suite, job: &Job, point: Option<&str>) -> Result<Done, String
         }
         Some(Locked::Same) | None => None,
     };
-    let passes = outcome.findings.is_empty() && changed.is_none();
-    let text = || text(suite, job, path, &outcome, changed.as_ref());
-    match &case.fault {
-        Some(fault) => verdict::on_fault(fault, job.check, &outcome, text).map(|()| done),
-        None if passes => Ok(done),
-        None => Err(text()),
+    match outcome.findings.is_empty() && changed.is_none() {
+        true => Ok(done),
+        false => Err(text(suite, job, path, &outcome, changed.as_ref())),
     }
 }
 
-/// Whether the trial compares with a snapshot. A fault and an error that is meant are stated in the case: there is
-/// nothing to lock.
+/// Whether the trial compares with a snapshot. An error that is meant is stated in the case: there is nothing to lock.
 fn locks(job: &Job) -> bool {
-    job.check == Check::Shapes && job.case.fault.is_none() && job.case.expect.is_none()
+    matches!(job.check, Check::Shapes | Check::Caught) && job.case.expect.is_none()
+}
+
+/// What a trial has to lock.
+enum Now {
+    /// The law of a model.
+    Law(Snapshot),
+    /// What the failure of a known fault says.
+    Text(String),
 }
 
 /// How a snapshot stands.
@@ -131,6 +139,11 @@ fn lock(
         // Where nothing differs insta removes what is pending, which may be of the trial on another device.
         return Locked::Same;
     }
+    lock_text(suite, job, path, old, new)
+}
+
+fn lock_text(suite: &Suite, job: &Job, path: &Path, old: Option<String>, new: String) -> Locked {
+    let same = old.as_ref() == Some(&new);
     let Some(assert) = suite.assert else {
         return match old {
             None => Locked::Unlocked,
