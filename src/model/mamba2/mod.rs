@@ -16,7 +16,6 @@
 mod config;
 mod conv;
 mod core;
-mod dt_limit;
 mod error;
 mod heads;
 mod mixer;
@@ -24,9 +23,8 @@ mod norm;
 mod state;
 mod tokens;
 
-pub use config::{Config, Dims, Head};
+pub use config::{Config, Dims, DtLimit, Head};
 pub use core::{Core, CoreInputs, CoreParams, PlainCore};
-pub use dt_limit::DtLimit;
 pub use error::InputError;
 pub use mixer::Mixer;
 pub use norm::RmsNorm;
