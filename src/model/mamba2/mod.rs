@@ -13,6 +13,7 @@
 //!
 //! with the norm over each group's features and the residual in at least f32.
 
+pub mod checkpoint;
 mod config;
 mod conv;
 mod core;
@@ -20,16 +21,20 @@ mod error;
 mod heads;
 mod mixer;
 mod norm;
+mod parameters;
 mod state;
 mod tokens;
+mod weights;
 
 pub use config::{Config, Dims, DtLimit, Head};
 pub use core::{Core, CoreInputs, CoreParams, PlainCore};
 pub use error::InputError;
 pub use mixer::Mixer;
 pub use norm::RmsNorm;
+pub use parameters::Parameter;
 pub use state::{LayerState, State};
 pub use tokens::{Layout, Tokens, sequence_starts};
+pub use weights::Weights;
 
 use std::sync::Arc;
 
