@@ -59,6 +59,8 @@ def main():
         save(of_transformers(model, config, offset), folder / "hf.safetensors")
         save(of_truth(model, config, offset), folder / "truth64.safetensors")
         save(of_limits(model, config), folder / "variants.safetensors")
+        if name == "g4":
+            save_as_state_spaces(model, config, folder.with_name("state_spaces"))
         print(name, sum(file.stat().st_size for file in folder.iterdir()), "bytes")
 
 
@@ -168,6 +170,19 @@ def of_limits(model, config):
     weights = {name: value.detach().double() for name, value in model.named_parameters()}
     low, high = DT_LIMIT
     return {"b2s17.input_ids": ids, f"dtlimit_{low}_{high}.logits": truth(weights, limited, ids).float()}
+
+
+def save_as_state_spaces(model, config, folder):
+    """The same weights as the state-spaces checkpoints keep them: a pickle, in which a tied head is the embedding."""
+    folder.mkdir(exist_ok=True)
+    weights = {key.replace("embeddings", "embedding"): value for key, value in model.state_dict().items()}
+    torch.save(weights, folder / "pytorch_model.bin")
+    block = dict(layer="Mamba2", d_state=config.state_size, d_conv=config.conv_kernel, headdim=config.head_dim,
+                 ngroups=config.n_groups, chunk_size=config.chunk_size, bias=config.use_bias)
+    fields = dict(d_model=config.hidden_size, d_intermediate=0, n_layer=config.num_hidden_layers,
+                  vocab_size=config.vocab_size, ssm_cfg=block, attn_layer_idx=[], attn_cfg={}, rms_norm=True,
+                  residual_in_fp32=True, fused_add_norm=True, pad_vocab_size_multiple=8, tie_embeddings=True)
+    (folder / "config.json").write_text(json.dumps(fields, indent=2) + "\n")
 
 
 def draw_ids(config, b, l, seed):
