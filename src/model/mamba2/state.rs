@@ -65,7 +65,10 @@ impl State {
             }
             .into());
         }
-        self.map(|t| t.index_select(&Tensor::new(rows, t.device())?, 0))
+        self.map(|t| {
+            t.contiguous()?
+                .index_select(&Tensor::new(rows, t.device())?, 0)
+        })
     }
 
     /// The same state with the given rows as before any token.
