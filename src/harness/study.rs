@@ -155,7 +155,7 @@ fn cuts(run: &Observation, other: &Observation) -> Vec<Cut> {
     let cut = pairs.filter(|(a, b)| a.op == b.op && a.digest != b.digest).map(|(a, _)| {
         let op = &run.trace.ops[a.op];
         let names = || run.trace.names.iter().filter(|name| name.role == Role::Tap);
-        let before = names().filter(|name| name.time < op.time).next_back();
+        let before = names().rfind(|name| name.time < op.time);
         let after = names().find(|name| name.time > op.time);
         let between = (before.map(|n| n.name.clone()), after.map(|n| n.name.clone()));
         Cut { shape: op.shape.clone(), between }
