@@ -3,7 +3,9 @@
 //! What was run is lined up with what was expected, once for each who expects something; the first step that differs is
 //! the finding, with what follows as its fallout. The contract overrides the shapes of the steps it names.
 
-use super::align::{Row, Wanted, align};
+use std::collections::HashSet;
+
+use super::align::{Row, Wanted, align, first_wrong};
 use super::cause::{cause, cause_of_unpaired};
 use super::failed::{failed, not_failed};
 use super::tally::Tally;
@@ -15,7 +17,7 @@ use crate::harness::law::{Law, starred};
 use crate::harness::run::Observation;
 use crate::harness::study::Study;
 use crate::trace::locate::Place;
-use crate::trace::steps::Step;
+use crate::trace::steps::{Step, module};
 
 /// A law that a study is held against, with dims at which it was stated, and whose it is.
 pub struct Reference<'a> {
@@ -48,6 +50,9 @@ pub fn shapes(case: &Case, study: &Study, reference: Option<&Reference<'_>>) -> 
     findings.extend(missing_names(case, study));
     findings
         .extend(study.watched.iter().map(|d| found(study, What::Disagree(Box::new(d.clone())))));
+    let by_law = |f: &Finding| matches!(&f.what, What::Shape(d) if d.source == Source::Law);
+    // Points cannot be blamed for a law that could not be stated.
+    let difference = difference.filter(|f| study.unlawful.is_empty() || !by_law(f));
     if difference.is_none() {
         findings.extend(study.unlawful.iter().map(|u| found(study, What::Unlawful(u.clone()))));
     }
@@ -98,7 +103,7 @@ fn missing_names(case: &Case, study: &Study) -> Vec<Finding> {
     let unknown = case.shapes.iter().filter(|c| !steps().any(|step| c.pattern.matches(&step.name)));
     let mut names: Vec<String> =
         steps().filter(|s| s.is_named()).map(|s| starred(&s.name)).collect();
-    let mut known = std::collections::HashSet::new();
+    let mut known = HashSet::new();
     names.retain(|name| known.insert(name.clone()));
     let what = |contract: &crate::harness::case::Contract| What::NoSuchStep {
         pattern: contract.pattern.to_string(),
@@ -161,6 +166,8 @@ fn locks(case: &Case, named: bool) -> bool {
 fn wanted(case: &Case, reference: &Reference<'_>, dims: &Dims) -> Vec<Wanted> {
     let Ok(expected) = expand(reference.law, reference.base, dims) else { return Vec::new() };
     let expected = expected.into_iter().filter(|e| locks(case, e.step.named));
+    let modules = reference.law.parameters.iter().map(|(path, _)| module(path));
+    let parameters: HashSet<&str> = modules.collect();
     let one = |e: crate::harness::law::expand::Expected<'_>| {
         let contract = case.shapes.iter().find(|c| e.step.named && c.pattern.matches(&e.key));
         let by_contract =
@@ -170,7 +177,9 @@ fn wanted(case: &Case, reference: &Reference<'_>, dims: &Dims) -> Vec<Wanted> {
             None => (e.step.axes.clone(), e.shape, reference.source.clone()),
         };
         let (named, mixing) = (e.step.named, e.step.mixing);
-        Wanted { key: e.key, named, axes, shape, source, may_miss: e.may_miss, mixing }
+        let parameter = parameters.contains(e.key.as_str());
+        let (key, may_miss) = (e.key, e.may_miss);
+        Wanted { key, named, axes, shape, source, may_miss, mixing, parameter }
     };
     expected.map(one).collect()
 }
@@ -182,7 +191,7 @@ fn describe(
     rows: Vec<Row>,
     steps: &[Step],
 ) -> Option<Difference> {
-    let at = rows.iter().position(|row| !row.is_same())?;
+    let at = first_wrong(&rows)?;
     let first = &rows[at];
     let step = first.actual.as_ref().and_then(|_| steps.get(first.step));
     let expected = first
@@ -198,6 +207,7 @@ fn describe(
         (Some(want), Some(have)) => cause(want, have, &run.trace.ops, ops),
         (want, _) => cause_of_unpaired(want.is_some(), first.mixing, &run.trace.ops, ops),
     };
+    let same_parameters = reference.law.parameters == study.law.parameters;
     let source = first.wanted.as_ref().map_or(reference.source.clone(), |w| w.source.clone());
     Some(Difference {
         step: first.name.clone(),
@@ -208,7 +218,7 @@ fn describe(
         source,
         actual,
         cause: Some(cause),
-        only_unnamed: only_unnamed(&rows, at),
+        only_unnamed: only_unnamed(&rows).filter(|_| same_parameters),
         rows,
         error: run.failure.clone(),
     })
@@ -237,7 +247,8 @@ fn around(rows: &[Row], at: usize) -> (Option<(String, Place)>, Option<(String, 
 }
 
 /// Where every difference is in an unnamed step: the named steps around the differences.
-fn only_unnamed(rows: &[Row], first: usize) -> Option<(String, String)> {
+fn only_unnamed(rows: &[Row]) -> Option<(String, String)> {
+    let first = rows.iter().position(|row| !row.is_same())?;
     let differs = |row: &&Row| !row.is_same();
     if rows.iter().filter(differs).any(|row| row.named) {
         return None;

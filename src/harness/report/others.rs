@@ -20,7 +20,7 @@ pub fn why_passing(finding: &Finding) -> &'static str {
     match &cause.change {
         _ if one.is_some_and(|dim| finding.at.get(dim) == pieces) => ", nothing to concatenate",
         Change::Folded(_) if one.is_some() => ", nothing to fold",
-        Change::Transposed { .. } => ", the exchange cannot be seen",
+        Change::Transposed(_) => ", the exchange cannot be seen",
         Change::Mixed { .. } => ", nothing to mix",
         _ => "",
     }
@@ -43,7 +43,7 @@ pub fn failed(failed: &Failed) -> String {
     if let Some(cause) = failed.cause.as_ref().and_then(causes::text) {
         text.push_str(&label("cause", &cause));
     }
-    for place in failure.places.iter().skip(1).take(4) {
+    for place in failure.places.iter().skip(1).take(2) {
         text.push_str(&label("called at", &place.to_string()));
     }
     text.push_str("\nthe pass up to there\n");
