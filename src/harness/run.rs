@@ -304,7 +304,10 @@ fn of_error(error: &candle_core::Error) -> Failure {
         Error::ShapeMismatchBinaryOp { lhs, rhs, op } => (Some(*op), vec![lhs, rhs]),
         Error::UnexpectedNumberOfDims { shape, .. } => (None, vec![shape]),
         Error::DimOutOfRange { shape, op, .. } => (Some(*op), vec![shape]),
-        Error::ShapeMismatchCat { first_shape, .. } => (Some("cat"), vec![first_shape]),
+        Error::ShapeMismatchCat { first_shape, nth_shape, .. } => {
+            (Some("cat"), vec![first_shape, nth_shape])
+        }
+        Error::ShapeMismatch { shape, .. } => (Some("from_vec"), vec![shape]),
         Error::DTypeMismatchBinaryOp { op, .. } => (Some(*op), vec![]),
         Error::OpRequiresAtLeastOneTensor { op } => (Some(*op), vec![]),
         _ => (None, vec![]),
