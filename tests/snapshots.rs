@@ -22,6 +22,7 @@ output (b, l, i) [8, 60, 1024]
 gradient
 A (n, n) [16, 16] zero where l = 1
 B (n, i) [16, 1024]
+layers.*.A zero where l < n
 ";
 
 #[test]
@@ -31,7 +32,8 @@ fn the_text_is_read_and_written_back() {
     let section = snapshot.section("plain").unwrap();
     assert_eq!(section.subject, "dense_ssm");
     assert_eq!(section.reference.to_string(), "b=8 l=60 d=256 i=1024 n=16");
-    assert_eq!(section.zero, [("A".to_owned(), "l == 1".parse().unwrap())]);
+    let zero = [("A", "l == 1"), ("layers.*.A", "l < n")];
+    assert_eq!(section.zero, zero.map(|(name, when)| (name.to_owned(), when.parse().unwrap())));
     let Item::Loop(scan) = &section.law.forward[1] else { panic!("a loop") };
     assert_eq!(
         (scan.name.as_str(), scan.count.to_string().as_str(), scan.body.len()),
@@ -274,12 +276,15 @@ fn section(variant: String) -> impl Strategy<Value = Section> {
         (reference, 1usize..50, 1usize..50).prop_map(|(dims, b, l)| dims.with("b", b).with("l", l));
     let parameters =
         prop::collection::btree_map(name(), (axes(), prop::option::of(condition())), 0..4);
-    (name(), reference, name(), vec(item(), 0..6), parameters).prop_map(
-        move |(subject, reference, dtype, forward, parameters)| {
+    let patterns = vec((name(), condition()), 0..3);
+    (name(), reference, name(), vec(item(), 0..6), parameters, patterns).prop_map(
+        move |(subject, reference, dtype, forward, parameters, patterns)| {
             let zero = parameters
                 .iter()
                 .filter_map(|(name, (_, zero))| Some((name.clone(), zero.clone()?)));
-            let zero = zero.collect();
+            let mut zero: Vec<_> = zero.collect();
+            // A name with a tilde first is none of those of `parameters`.
+            zero.extend(patterns.into_iter().map(|(name, zero)| (format!("~{name}~~"), zero)));
             let parameters = parameters.into_iter().map(|(name, (axes, _))| (name, axes)).collect();
             Section {
                 subject,

@@ -34,7 +34,9 @@ pub use parse::{ParseError, parse};
 pub use render::{render, render_items};
 #[doc(hidden)]
 pub use store::insta as __insta;
-pub use store::{Assert, Changed, StoreError, Target, assert_text, claim, read_baseline, read_text};
+pub use store::{
+    Assert, Changed, StoreError, Target, assert_text, claim, read_baseline, read_text,
+};
 
 /// What is locked of a case.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -56,7 +58,8 @@ pub struct Section {
     pub dtype: String,
     /// The law.
     pub law: Law,
-    /// Parameters whose gradient is zero under a condition, in the order of the law's parameters, each once.
+    /// Parameters whose gradient is zero under a condition: those of the law in its order, each once, then patterns that
+    /// stand for several.
     pub zero: Vec<(String, Condition)>,
 }
 

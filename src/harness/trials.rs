@@ -40,37 +40,47 @@ pub use list::{Job, Listed, Work, list};
 pub use one::{Done, run};
 pub use suite::{Cases, Suite};
 use summary::Summary;
+#[cfg(feature = "cli")]
+pub(in crate::harness) use summary::counted;
+
+/// What test binaries of libtest exit with.
+const FAILED: u8 = 101;
+const NOT_UNDERSTOOD: u8 = 2;
 
 /// The whole of a test binary. [`main!`](crate::main!) calls it, first thing in `main`; nothing else should, since it
 /// sets environment variables, which is sound only as long as there is one thread.
 #[doc(hidden)]
 pub fn main(suite: Suite) -> ExitCode {
     prepare();
-    let words: Vec<String> =
-        std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    ExitCode::from(run_words(suite, words))
+}
+
+/// Runs a test binary on the words of its command line, its own name first; the exit code.
+pub fn run_words(suite: Suite, words: Vec<String>) -> u8 {
     #[cfg(feature = "cli")]
     if words.get(1).is_some_and(|word| word == "cli") {
         return super::cli::run(&suite, words.into_iter().skip(2));
     }
-    let options = match Options::read() {
-        Ok(options) => options,
+    match Options::read() {
+        Ok(options) => test(&Arc::new(suite), &options, words),
         Err(error) => {
             eprintln!("error: {error}");
-            return ExitCode::from(2);
+            NOT_UNDERSTOOD
         }
-    };
-    test(&Arc::new(suite), &options, words)
+    }
 }
 
-fn test(suite: &Arc<Suite>, options: &Options, words: Vec<String>) -> ExitCode {
+fn test(suite: &Arc<Suite>, options: &Options, words: Vec<String>) -> u8 {
     let Translated { words, filters } =
         Translated::new(words, std::env::var("RUST_TEST_THREADS").ok());
     let arguments = Arguments::from_iter(words);
-    let exact = arguments.filter.as_deref().filter(|_| arguments.exact && !arguments.list);
+    let exact = arguments.filter.as_deref().filter(|_| arguments.exact);
     let all = list(suite, &Environment::read(), options, exact);
-    let exact = arguments.exact;
     let chosen = |name: &str| {
-        let matches = |filter: &String| if exact { name == filter } else { name.contains(filter) };
+        let matches = |filter: &String| {
+            if arguments.exact { name == filter } else { name.contains(filter) }
+        };
         filters.is_empty() || filters.iter().any(matches)
     };
     let mut summary = Summary::default();
@@ -89,7 +99,7 @@ fn test(suite: &Arc<Suite>, options: &Options, words: Vec<String>) -> ExitCode {
         let Conclusion { num_passed, num_failed, .. } = conclusion;
         eprint!("{}", summary.text(num_passed, num_failed));
     }
-    conclusion.exit_code()
+    if conclusion.has_failed() { FAILED } else { 0 }
 }
 
 fn trial(suite: &Arc<Suite>, options: &Options, listed: Listed) -> Trial {

@@ -9,8 +9,9 @@ use indicatif::{ProgressBar, ProgressStyle};
 use super::choose::choose;
 use super::style::{bad, good, left_out};
 use super::{FAILED, NOT_UNDERSTOOD};
+use crate::harness::case::DeviceKind;
 use crate::harness::plan::Environment;
-use crate::harness::trials::{self, Done, Listed, Options, Suite, Work};
+use crate::harness::trials::{self, Done, Listed, Options, Suite, Work, counted};
 
 /// Runs the trials of the wanted cases, prints a line for each and the report of each that fails, and ends with counts.
 ///
@@ -52,7 +53,8 @@ fn progress(trials: usize) -> ProgressBar {
 #[derive(Default)]
 struct Tally {
     cases: BTreeSet<String>,
-    points: usize,
+    /// The points of each case on each device.
+    points: BTreeMap<(String, DeviceKind), usize>,
     passed: usize,
     failed: usize,
     unlocked: usize,
@@ -74,13 +76,13 @@ impl Tally {
             Work::Check(job) => match trials::run(suite, job, options.point.as_deref()) {
                 Ok(Done { points, unlocked }) => {
                     self.passed += 1;
-                    self.points += points;
+                    self.points.insert((listed.case.clone(), job.device), points);
                     self.unlocked += usize::from(unlocked);
-                    format!("{} {name}, {points} points", good("ok     "))
+                    format!("{} {name}, {}", good("ok     "), counted(points, "point"))
                 }
                 Err(text) => {
                     self.failed += 1;
-                    self.points += job.points;
+                    self.points.insert((listed.case.clone(), job.device), job.points);
                     format!("{} {name}\n\n{}\n", bad("FAILED "), text.trim_end())
                 }
             },
@@ -106,11 +108,14 @@ impl Tally {
     }
 
     fn text(&self) -> String {
-        let Self { points, passed, failed, unreadable, .. } = self;
+        let Self { passed, failed, unreadable, .. } = self;
+        let points: usize = self.points.values().sum();
         let skipped: usize = self.skipped.values().sum();
         let mut text = format!(
-            "\n{} cases, {points} points: {passed} checks passed, {} failed, {skipped} skipped\n",
-            self.cases.len(),
+            "\n{}, {}: {} passed, {} failed, {skipped} skipped\n",
+            counted(self.cases.len(), "case"),
+            counted(points, "point"),
+            counted(*passed, "check"),
             failed + unreadable,
         );
         for (reason, count) in &self.skipped {

@@ -134,6 +134,7 @@ fn steps(study: &Study, run: &Observation) -> String {
         source: Source::Law,
         may_miss: expected.may_miss,
         mixing: expected.step.mixing,
+        parameter: false,
     });
     let rows = align(&wanted.collect::<Vec<_>>(), &run.steps);
     let mut lines: Vec<([String; 4], usize)> = vec![];
@@ -165,12 +166,18 @@ fn cells(row: &Row) -> [String; 4] {
     [name, axes, shape, place]
 }
 
+/// Operands of one op that are shown: a `cat` may have hundreds.
+const OPERANDS: usize = 4;
+
 /// Every op of candle's graph in the order in which it ran.
 fn ops(trace: &Trace) -> String {
     let line = |(index, op): (usize, &crate::trace::op::RawOp)| {
         let named = trace.names.iter().find(|name| name.op == index).map(|name| name.name.clone());
         let name = op.param.clone().or(named).unwrap_or_default();
-        let from: Vec<String> = op.operands.iter().map(|operand| format!("#{operand}")).collect();
+        let from = op.operands.iter().take(OPERANDS).map(|operand| format!("#{operand}"));
+        let more = op.operands.len().saturating_sub(OPERANDS);
+        let more = (more > 0).then(|| format!("… {more} more"));
+        let from: Vec<String> = from.chain(more).collect();
         let kind = format!("#{index} {} {}", op.kind.name(), op.kind.arguments());
         [kind.trim_end().to_owned(), from.join(" "), format!("{:?} {}", op.shape, op.dtype), name]
     };

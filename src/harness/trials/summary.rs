@@ -27,9 +27,9 @@ impl Summary {
     pub(super) fn text(&self, passed: u64, failed: u64) -> String {
         let skipped: usize = self.skipped.values().sum();
         let mut text = format!(
-            "shapelock: {} cases, {} trials: {passed} passed, {failed} failed, {skipped} skipped\n",
-            self.cases.len(),
-            self.trials
+            "shapelock: {}, {}: {passed} passed, {failed} failed, {skipped} skipped\n",
+            counted(self.cases.len(), "case"),
+            counted(self.trials, "trial"),
         );
         for (reason, count) in &self.skipped {
             let _ = writeln!(text, "  {count} skipped: {reason}");
@@ -41,4 +41,10 @@ impl Summary {
         }
         text
     }
+}
+
+/// `1 case`, `2 cases`.
+pub(in crate::harness) fn counted(count: usize, noun: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {noun}{plural}")
 }

@@ -1,0 +1,321 @@
+//! The runner as users meet it: a small package in a folder of its own, run in a child process.
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use candle_core::{Result, Tensor};
+use candle_nn::VarBuilder;
+use rstest::rstest;
+use shapelock::dims::Dims;
+use shapelock::harness::registry::Registry;
+use shapelock::harness::subject::{ConfigProblem, Input, Inputs, Model, Outputs, Subject};
+use shapelock::harness::trials::{self, Suite};
+use shapelock::tap;
+use tempfile::TempDir;
+
+/// y = x·W over (b, l, d), with a fault where the configuration says so.
+struct Toy;
+
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Config {
+    d: usize,
+    #[serde(default)]
+    fault: String,
+}
+
+impl Subject for Toy {
+    type Config = Config;
+
+    fn name(&self) -> &str {
+        "toy"
+    }
+
+    fn dims(&self, config: &Config) -> std::result::Result<Dims, ConfigProblem> {
+        static CALLS: AtomicUsize = AtomicUsize::new(0);
+        // Listing plans a case once, so that the second call is that of its trial.
+        let second = CALLS.fetch_add(1, Ordering::Relaxed) > 0;
+        assert!(config.fault != "dims", "dims in the listing");
+        assert!(!(config.fault == "dims later" && second), "dims in the trial");
+        Ok(Dims::new().with("d", config.d))
+    }
+
+    fn inputs(&self, _: &Config) -> Vec<Input> {
+        vec![Input::floats("x", "b l d")]
+    }
+
+    fn build(&self, config: &Config, vb: VarBuilder<'_>) -> Result<Box<dyn Model>> {
+        let weight = vb.get((config.d, config.d), "w")?;
+        let fault = config.fault.clone();
+        Ok(Box::new(move |inputs: &Inputs| {
+            let x = inputs.get("x")?; // (b, l, d)
+            let y = match fault.as_str() {
+                "panic" => panic!("a panic of the model"),
+                "error" => x.matmul(&weight)?,
+                "time first" => x.broadcast_matmul(&weight)?.transpose(0, 1)?, // (l, b, d)
+                _ => x.broadcast_matmul(&weight)?,                             // (b, l, d)
+            };
+            Ok(Outputs::new().with("y", tap("y", Tensor::contiguous(&y)?)?))
+        }))
+    }
+}
+
+/// What the child process runs; in any other process it has nothing to do.
+#[test]
+fn child() {
+    let Ok(words) = std::env::var("SHAPELOCK_TEST_CHILD") else { return };
+    let assert = |name: &str, text: &str| insta::assert_snapshot!(name, text);
+    let suite = Suite::new("", "cases", "shapes", Registry::new().with(Toy), assert);
+    // libtest has begun a line for this test.
+    println!();
+    let words = std::iter::once("shapes").chain(words.split_whitespace()).map(str::to_owned);
+    std::process::exit(trials::run_words(suite, words.collect()).into());
+}
+
+struct Package(TempDir);
+
+impl Package {
+    fn new(cases: &[(&str, &str)]) -> Self {
+        let package = Self(TempDir::new().unwrap());
+        fs::create_dir(package.0.path().join("cases")).unwrap();
+        cases.iter().for_each(|(name, fault)| package.case(name, fault));
+        package
+    }
+
+    fn case(&self, name: &str, fault: &str) {
+        let config = format!("config: {{d: 4, fault: {fault}}}");
+        let matrix = "matrix: {batch: [3, 1], seq: [5], device: [cpu, cuda]}";
+        let text = format!(
+            "subject: toy\nwhy: to try the runner\n{config}\n{matrix}\nchecks: [shapes, finite]\n"
+        );
+        fs::write(self.0.path().join(format!("cases/{name}.yaml")), text).unwrap();
+    }
+
+    fn run(&self, words: &str, variables: &[(&str, &str)]) -> Run {
+        let mut child = Command::new(std::env::current_exe().unwrap());
+        child.args(["child", "--exact", "--nocapture", "--test-threads=1"]);
+        for (name, _) in std::env::vars_os() {
+            let name = name.to_string_lossy();
+            if name == "CI" || name.starts_with("INSTA_") || name.starts_with("SHAPELOCK_") {
+                child.env_remove(&*name);
+            }
+        }
+        child.env("SHAPELOCK_TEST_CHILD", words).env("CARGO_MANIFEST_DIR", self.0.path());
+        child.env("INSTA_OUTPUT", "none").env("RUST_LIB_BACKTRACE", "1");
+        child.envs(variables.iter().copied());
+        Run(child.output().unwrap())
+    }
+
+    fn read(&self, file: &str) -> Option<String> {
+        fs::read_to_string(self.0.path().join(file)).ok()
+    }
+}
+
+struct Run(Output);
+
+impl Run {
+    fn code(&self) -> i32 {
+        self.0.status.code().unwrap()
+    }
+
+    fn out(&self) -> String {
+        String::from_utf8(self.0.stdout.clone()).unwrap()
+    }
+
+    fn err(&self) -> String {
+        String::from_utf8(self.0.stderr.clone()).unwrap()
+    }
+
+    #[track_caller]
+    fn says(&self, wanted: &str) -> &Self {
+        let (out, err) = (self.out(), self.err());
+        assert!(out.contains(wanted) || err.contains(wanted), "no `{wanted}` in\n{out}\n{err}");
+        self
+    }
+}
+
+const SNAP: &str = "snapshots/good.snap";
+const NEW: &str = "snapshots/good.snap.new";
+
+const LOCKED: &str = "\
+toy at b=3 l=5 d=4 f32
+
+forward
+x (b, l, d) [3, 5, 4]
+y (b, l, d) [3, 5, 4]
+
+gradient
+w (d, d) [4, 4]
+";
+
+#[test]
+fn a_snapshot_is_made_reviewed_compared_and_changed() {
+    let package = Package::new(&[("good", "no")]);
+    let first = package.run("", &[]);
+    assert_eq!(first.code(), 101);
+    first
+        .says("snapshots/good.snap is new")
+        .says("test result: FAILED. 1 passed; 1 failed; 2 ignored");
+    assert!(package.read(NEW).unwrap().ends_with(LOCKED), "{:?}", package.read(NEW));
+    assert_eq!(package.read(SNAP), None);
+
+    let reviewing = package.run("", &[("INSTA_FORCE_PASS", "1")]);
+    assert_eq!(reviewing.code(), 0, "{}", reviewing.out());
+    assert!(package.read(NEW).is_some(), "the review finds it");
+
+    let accepting = package.run("", &[("INSTA_UPDATE", "always")]);
+    assert_eq!(accepting.code(), 0, "{}", accepting.out());
+    let text = package.read(SNAP).unwrap();
+    for part in ["source: tests/trials.rs", "description: to try the runner", LOCKED] {
+        assert!(text.contains(part), "no `{part}` in {text}");
+    }
+
+    assert_eq!(package.run("", &[]).code(), 0);
+    assert_eq!(package.read(NEW), None, "nothing is left to review");
+
+    package.case("good", "time first");
+    let changed = package.run("", &[("CI", "1")]);
+    assert_eq!(changed.code(), 101);
+    changed.says("-y (b, l, d) [3, 5, 4]\n+y (l, b, d) [5, 3, 4]").says("with cargo insta review");
+    assert_eq!(package.read(NEW), None, "CI writes nothing");
+    assert_eq!(package.run("", &[("INSTA_FORCE_PASS", "1")]).code(), 0);
+    assert!(package.read(NEW).unwrap().contains("y (l, b, d) [5, 3, 4]"));
+}
+
+#[test]
+fn a_snapshot_that_is_none_is_an_error_and_stays() {
+    let package = Package::new(&[("good", "no")]);
+    package.run("", &[("INSTA_UPDATE", "always")]);
+    let text = package.read(SNAP).unwrap();
+    let broken = [
+        (
+            text.replace("[4, 4]", "[4, 5]"),
+            "good.snap:12: expected `w (d, d) [4, 4]`, got `w (d, d) [4, 5]`",
+        ),
+        (text.replace("forward", "<<<<<<< HEAD"), "merge conflict marker"),
+        (
+            text.replacen("---", "<<<<<<< HEAD\n---", 1),
+            "expected `---` in line 1, got `<<<<<<< HEAD`",
+        ),
+        (text.replacen("source", "<<<<<<< HEAD\nsource", 1), "not readable as a snapshot"),
+        ("---\nsource: x\n---\n".to_owned(), "expected the head of a section"),
+    ];
+    for (broken, message) in broken {
+        fs::write(package.0.path().join(SNAP), &broken).unwrap();
+        let run = package.run("", &[("INSTA_UPDATE", "always")]);
+        assert_eq!(run.code(), 101, "{broken}");
+        run.says(message).says("snapshots/good.snap");
+        assert_eq!(package.read(SNAP), Some(broken));
+    }
+}
+
+#[rstest]
+#[case::panic("panic", "a panic of the model")]
+#[case::error("error", "tests/trials.rs:")]
+#[case::dims(
+    "dims",
+    "cases/bad.yaml:3:1: subject `toy` panics on this configuration: dims in the listing"
+)]
+#[case::dims_later("dims later", "the harness itself panicked")]
+fn a_failure_is_that_of_its_trial_alone(#[case] fault: &str, #[case] message: &str) {
+    let package = Package::new(&[("bad", fault)]);
+    let run = package.run("bad", &[]);
+    assert_eq!(run.code(), 101);
+    run.says(message).says("test result: FAILED.");
+    assert!(!run.err().contains("panicked at"), "a caught panic is silent: {}", run.err());
+}
+
+#[test]
+fn a_case_that_cannot_be_read_hides_no_other() {
+    let package = Package::new(&[("good", "no")]);
+    fs::write(package.0.path().join("cases/bad.yaml"), "subjekt: toy\n").unwrap();
+    fs::write(
+        package.0.path().join("cases/other.yaml"),
+        "subject: tay\nwhy: w\nmatrix: {batch: [1], seq: [1]}\n",
+    )
+    .unwrap();
+    let names = [
+        "bad::case",
+        "good::shapes",
+        "good::shapes::cuda",
+        "good::finite",
+        "good::finite::cuda",
+        "other::case",
+    ];
+    let list = package.run("--list --format terse", &[]);
+    let listed: Vec<String> = list
+        .out()
+        .lines()
+        .filter_map(|line| Some(line.strip_suffix(": test")?.to_owned()))
+        .collect();
+    assert_eq!(listed, names);
+    let ignored = package.run("--list --format terse --ignored", &[]);
+    assert_eq!(ignored.out().matches(": test\n").count(), 2, "{}", ignored.out());
+    let run = package.run("", &[]);
+    run.says("cases/bad.yaml:1:1: ")
+        .says("did you mean `subject`")
+        .says("no subject `tay` is registered here; did you mean `toy`");
+    run.says("good::finite       ... ok");
+    let exact = package.run("good::finite --exact --nocapture", &[]);
+    assert_eq!(exact.code(), 0);
+    exact.says("test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 3 filtered out");
+}
+
+#[test]
+fn what_is_skipped_says_why_and_can_be_required() {
+    let package = Package::new(&[("good", "no")]);
+    let skipped = package.run("finite", &[]);
+    assert_eq!(skipped.code(), 0);
+    skipped.says("shapelock: 1 case, 2 trials: 1 passed, 0 failed, 1 skipped\n  1 skipped: ");
+    let required = package.run("finite", &[("SHAPELOCK_REQUIRE", "cuda")]);
+    assert_eq!(required.code(), 101);
+    required.says("SHAPELOCK_REQUIRE asks for cuda, which is not here: ");
+    let unknown = package.run("", &[("SHAPELOCK_REQUIRE", "cpu,gpu")]);
+    assert_eq!(unknown.code(), 2);
+    unknown.says("no device is called `gpu`");
+}
+
+#[test]
+fn one_point_can_be_chosen() {
+    let package = Package::new(&[("good", "no")]);
+    let run = package.run("finite", &[("SHAPELOCK_POINT", "b1-l5-f32-cpu")]);
+    assert_eq!(run.code(), 0, "{}", run.out());
+    let unknown = package.run("finite", &[("SHAPELOCK_POINT", "b2-l5-f32-cpu")]);
+    assert_eq!(unknown.code(), 101);
+    unknown.says("has no point `b2-l5-f32-cpu`").says("b3-l5-f32-cpu, b1-l5-f32-cpu");
+}
+
+#[test]
+fn filters_and_threads_are_those_of_libtest() {
+    let package = Package::new(&[("good", "no"), ("other", "no")]);
+    let two = package.run("good::finite other::finite --no-capture", &[("RUST_TEST_THREADS", "1")]);
+    assert_eq!(two.code(), 0, "{}", two.out());
+    two.says("running 4 tests").says("2 passed; 0 failed; 2 ignored");
+    assert_eq!(package.run("--unknown", &[]).code(), 2);
+}
+
+#[test]
+fn snapshots_have_an_owner_also_where_nothing_runs() {
+    let package = Package::new(&[("good", "no")]);
+    package.run("", &[("INSTA_UPDATE", "always")]);
+    let list = package.0.path().join("references");
+    package.run("matches-nothing", &[("INSTA_SNAPSHOT_REFERENCES_FILE", &list.to_string_lossy())]);
+    let owned = package.read("references").unwrap();
+    assert_eq!(Path::new(owned.trim()), package.0.path().join(SNAP));
+}
+
+#[test]
+fn the_command_line_knows_the_same_subjects() {
+    let package = Package::new(&[("good", "no"), ("bad", "error")]);
+    let trace = package.run("cli trace good --point b1-l5-f32-cpu", &[]);
+    assert_eq!(trace.code(), 0, "{}", trace.err());
+    trace.says("good at b=1 l=5 d=4 f32 on cpu").says("(b, l, d)");
+    let failing = package.run("cli trace bad", &[]);
+    assert_eq!(failing.code(), 1, "{}", failing.err());
+    failing
+        .says("matmul")
+        .says("left    [3, 5, 4]")
+        .says("right   [4, 4]")
+        .says("tests/trials.rs:");
+}
