@@ -2,6 +2,8 @@
 //!
 //! A rule that is broken says where, and why it is one. To change the architecture, change the table.
 
+#[path = "architecture/documents.rs"]
+mod documents;
 #[path = "architecture/planted.rs"]
 mod planted;
 #[path = "architecture/rules.rs"]
