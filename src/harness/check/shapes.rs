@@ -16,7 +16,6 @@ use crate::harness::law::expand::expand;
 use crate::harness::law::{Law, starred};
 use crate::harness::run::Observation;
 use crate::harness::study::Study;
-use crate::trace::locate::Place;
 use crate::trace::steps::{Step, module};
 
 /// A law that a study is held against, with dims at which it was stated, and whose it is.
