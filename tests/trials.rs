@@ -10,6 +10,7 @@ use rstest::rstest;
 use shapelock::dims::Dims;
 use shapelock::harness::registry::Registry;
 use shapelock::harness::subject::{ConfigProblem, Input, Inputs, Model, Outputs, Subject};
+use shapelock::harness::subjects::DenseSsmSubject;
 use shapelock::harness::trials::{self, Suite};
 use shapelock::tap;
 use tempfile::TempDir;
@@ -52,6 +53,10 @@ impl Subject for Toy {
             let x = inputs.get("x")?; // (b, l, d)
             let y = match fault.as_str() {
                 "panic" => panic!("a panic of the model"),
+                "deep" => {
+                    let y = x.broadcast_matmul(&weight)?; // (b, l, d)
+                    (0..40_000).try_fold(y, |y, _| y.affine(1., 0.))?
+                }
                 "error" => x.matmul(&weight)?,
                 "time first" => x.broadcast_matmul(&weight)?.transpose(0, 1)?, // (l, b, d)
                 _ => x.broadcast_matmul(&weight)?,                             // (b, l, d)
@@ -274,6 +279,48 @@ fn what_is_skipped_says_why_and_can_be_required() {
     let unknown = package.run("", &[("SHAPELOCK_REQUIRE", "cpu,gpu")]);
     assert_eq!(unknown.code(), 2);
     unknown.says("no device is called `gpu`");
+}
+
+#[test]
+fn a_section_that_cannot_be_compared_here_stays_and_is_named() {
+    let package = Package::new(&[]);
+    let case = "subject: toy\nwhy: w\nconfig: {d: 4}\nvariants: {plain: {}, wide: {d: 8}}\n\
+        matrix: {batch: [3], seq: [5], device: [cuda, cpu]}\nexcept: [{variant: wide, device: cpu}]\n";
+    fs::write(package.0.path().join("cases/good.yaml"), case).unwrap();
+    let wide = LOCKED
+        .replace("toy at", "toy / wide at")
+        .replace("d=4", "d=8")
+        .replace("[4, 4]", "[8, 8]")
+        .replace(" 4]", " 8]");
+    fs::create_dir(package.0.path().join("snapshots")).unwrap();
+    let locked = format!("---\nsource: x\n---\n{LOCKED}\n{wide}");
+    fs::write(package.0.path().join(SNAP), &locked).unwrap();
+    let run = package.run("good::shapes --exact", &[("INSTA_UPDATE", "always")]);
+    assert_eq!(run.code(), 0, "{}", run.out());
+    run.says("  not verified here, the snapshot of good / wide\n");
+    assert_eq!(package.read(SNAP), Some(locked));
+}
+
+#[test]
+fn a_graph_of_many_nodes_does_not_end_the_process() {
+    let package = Package::new(&[("good", "deep")]);
+    let case = package.read("cases/good.yaml").unwrap().replace("shapes, finite", "gradients");
+    fs::write(package.0.path().join("cases/good.yaml"), case).unwrap();
+    let run = package.run("", &[("SHAPELOCK_POINT", "b1-l5-f32-cpu")]);
+    assert_eq!(run.code(), 0, "{}", run.out());
+    run.says("good::gradients       ... ok");
+    assert_eq!(package.run("cli trace good", &[]).code(), 0);
+}
+
+#[test]
+fn an_ordinary_test_checks_one_case() {
+    shapelock::check!(DenseSsmSubject, "cases/dense_ssm/bug_report.yaml");
+}
+
+#[test]
+#[should_panic = "cases/nope.yaml: no case below "]
+fn an_ordinary_test_needs_a_case_that_is_there() {
+    shapelock::check!(Toy, "cases/nope.yaml");
 }
 
 #[test]
