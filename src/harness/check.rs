@@ -5,6 +5,7 @@
 
 pub mod align;
 pub mod cause;
+mod failed;
 pub mod finite;
 pub mod gradients;
 pub mod scans;
@@ -194,6 +195,8 @@ pub struct Difference {
     pub rows: Vec<Row>,
     /// Set where nothing but unnamed steps differ: the named steps around them.
     pub only_unnamed: Option<(String, String)>,
+    /// The error that the run ended with after it.
+    pub error: Option<Failure>,
 }
 
 /// A shape, with its symbols where they are known.

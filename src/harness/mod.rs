@@ -14,5 +14,5 @@ pub mod study;
 pub mod subject;
 pub mod subjects;
 pub mod trial;
-pub mod zoo;
 pub mod trials;
+pub mod zoo;

@@ -15,6 +15,7 @@ use std::path::Path;
 use super::case::Case;
 use super::check::{Finding, Source, What};
 use super::trial::Outcome;
+use crate::dims::Condition;
 
 pub use causes::word;
 pub use lines::{label, shape};
@@ -43,22 +44,35 @@ pub fn failure(case: &Case, outcome: &Outcome, context: &Context<'_>) -> String 
         if i > 0 {
             text.push('\n');
         }
-        text.push_str(&headline(case, finding, context));
+        text.push_str(&headline(finding, context));
         text.push('\n');
         text.push_str(&body(case, finding));
     }
     if outcome.findings.is_empty() {
-        text.push_str(&format!("{}: the locked snapshot differs\n", context.trial));
-        text.push_str("  every step kept its shape at every point; what differs is below\n");
+        text.push_str(&without_finding(context));
     }
     text.push_str(&snapshot_lines(context));
     text.push('\n');
-    text.push_str(&reproduce(case, outcome, context));
+    text.push_str(&reproduce(outcome, context));
     text.push_str(&format!("{}\n", advice(outcome, context)));
     text
 }
 
-fn headline(case: &Case, finding: &Finding, context: &Context<'_>) -> String {
+/// What is said where nothing was found but the snapshot is not what is locked.
+fn without_finding(context: &Context<'_>) -> String {
+    match context.texts {
+        Some(("", _)) => format!(
+            "{}: nothing is locked yet\n  the contract holds and all points obey one law; review it once, then it is locked\n",
+            context.trial
+        ),
+        _ => format!(
+            "{}: the locked snapshot differs\n  every step kept its shape at every point; what differs is below\n",
+            context.trial
+        ),
+    }
+}
+
+fn headline(finding: &Finding, context: &Context<'_>) -> String {
     let variant = match finding.variant.as_str() {
         "plain" => String::new(),
         variant => format!(" in variant {variant}"),
@@ -78,6 +92,7 @@ fn headline(case: &Case, finding: &Finding, context: &Context<'_>) -> String {
     };
     let mut text = format!("{}: {count}{variant}\n", context.trial);
     if let What::Shape(difference) = &finding.what
+        && difference.source != Source::Law
         && let Some((before, after)) = &difference.only_unnamed
     {
         let kept = "every named step, output and gradient kept its shape";
@@ -86,16 +101,26 @@ fn headline(case: &Case, finding: &Finding, context: &Context<'_>) -> String {
             context.trial
         );
     }
-    if let (passed @ 1.., Some(when)) = (tally.passed.len(), &tally.passing) {
-        let why = others::why_passing(finding);
-        let pass = if passed == 1 { "passes" } else { "pass" };
-        text.push_str(&format!("  {passed} {pass}: {}{why}\n", lines::plain(when)));
-    }
+    text.push_str(&apart(finding));
     for skipped in context.skipped {
         text.push_str(&format!("  {skipped}\n"));
     }
-    let _ = case;
     text
+}
+
+/// What tells the points that pass from the others.
+fn apart(finding: &Finding) -> String {
+    let tally = &finding.tally;
+    let passed = tally.passed.len();
+    let pass = if passed == 1 { "passes" } else { "pass" };
+    let simple = |when: &Condition| when.to_string().contains("==");
+    match (&tally.passing, &tally.failing) {
+        (Some(when), failing) if failing.is_none() || simple(when) => {
+            format!("  {passed} {pass}: {}{}\n", lines::plain(when), others::why_passing(finding))
+        }
+        (_, Some(when)) => format!("  it fails where {}, {passed} {pass}\n", lines::plain(when)),
+        _ => String::new(),
+    }
 }
 
 fn body(case: &Case, finding: &Finding) -> String {
@@ -107,13 +132,16 @@ fn body(case: &Case, finding: &Finding) -> String {
         What::NoSuchStep { pattern, line, names } => {
             others::no_such_step(case, pattern, *line, names)
         }
-        What::Gradient(problem) => others::gradient(problem),
+        What::Gradient(problem) => others::gradient(problem, finding.tally.failing.as_ref()),
         What::NotFinite { step, place } => others::not_finite(step, place.as_ref()),
         What::Disagree(disagreement) => others::disagree(disagreement),
         What::NotCaught { expected, actual } => others::not_caught(expected, actual),
         What::TooLarge { bytes } => others::too_large(*bytes, case.budget),
     }
 }
+
+/// How many lines of a snapshot's change are shown.
+const MOST: usize = 40;
 
 /// The change of the snapshot, line by line.
 fn snapshot_lines(context: &Context<'_>) -> String {
@@ -122,13 +150,13 @@ fn snapshot_lines(context: &Context<'_>) -> String {
     };
     let path = path.display();
     if old.is_empty() {
-        return format!("\n--- {path} is new: nothing was locked yet\n");
+        let lines = new.lines().map(|line| format!("+{line}\n"));
+        return format!("\n--- {path}, new\n{}", lines.take(MOST).collect::<String>());
     }
     let diff = similar::TextDiff::from_lines(old, new);
     let changed = diff.iter_all_changes().filter(|c| c.tag() != similar::ChangeTag::Equal);
     let lines: Vec<String> =
         changed.map(|c| format!("{}{}", c.tag(), c.value().trim_end_matches('\n'))).collect();
-    const MOST: usize = 40;
     let mut text = format!("\n--- {path}\n");
     for line in lines.iter().take(MOST) {
         text.push_str(line);
@@ -140,8 +168,7 @@ fn snapshot_lines(context: &Context<'_>) -> String {
     text
 }
 
-fn reproduce(case: &Case, outcome: &Outcome, context: &Context<'_>) -> String {
-    let _ = case;
+fn reproduce(outcome: &Outcome, context: &Context<'_>) -> String {
     let point = outcome.findings.iter().find_map(|f| f.tally.failed.first());
     let point = point.map(|point| format!("SHAPELOCK_POINT={point} ")).unwrap_or_default();
     format!("reproduce  {point}cargo test --test {} -- {} --exact\n", context.binary, context.trial)

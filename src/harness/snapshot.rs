@@ -34,7 +34,9 @@ pub use parse::{ParseError, parse};
 pub use render::{render, render_items};
 #[doc(hidden)]
 pub use store::insta as __insta;
-pub use store::{Assert, Changed, StoreError, Target, assert_text, claim, read_baseline, read_text};
+pub use store::{
+    Assert, Changed, StoreError, Target, assert_text, claim, read_baseline, read_text,
+};
 
 /// What is locked of a case.
 #[derive(Debug, Clone, PartialEq, Default)]

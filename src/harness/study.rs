@@ -21,6 +21,8 @@ pub struct Study {
     pub variant: String,
     /// What its shapes obey.
     pub law: Law,
+    /// What the steps before the error obey, where the witness runs end with one.
+    pub begun: Law,
     /// Where no law could be stated.
     pub unlawful: Vec<Unlawful>,
     /// The base of the witness runs.
@@ -119,9 +121,14 @@ pub fn inferred(
     }
     let works = runs.first().is_some_and(|run| run.failure.is_none());
     let sizes: Vec<&str> = subject.sizes().into_iter().map(|(_, symbol)| symbol).collect();
-    let (law, unlawful) = if works { infer(&runs, &sizes) } else { Default::default() };
+    let (inferred, unlawful) = infer(&runs, &sizes);
+    let (law, begun, unlawful) = match works {
+        true => (inferred, Law::default(), unlawful),
+        false => (Law::default(), inferred, Vec::new()),
+    };
     let witness = runs.into_iter().next().unwrap_or_default();
-    let mut study = Study { variant: variant.name.clone(), law, unlawful, ..Default::default() };
+    let mut study =
+        Study { variant: variant.name.clone(), law, begun, unlawful, ..Default::default() };
     if works && let Some(base) = chosen.first() {
         let other = witness_setup(base, case.seed.wrapping_add(1));
         study.cuts = cuts(&witness, &observe(subject, &other, Depth::Forward)?.0);
@@ -185,13 +192,11 @@ fn witnesses(
     };
     let Some((base, others)) = chosen.split_first() else { return Ok(Vec::new()) };
     let mut runs = vec![run(base)?];
-    if runs[0].failure.is_some() {
-        return Ok(runs);
-    }
     for witness in others {
         let other = run(witness)?;
-        // A bumped dim that the model refuses tells nothing about the law.
-        if other.failure.is_none() {
+        // A bumped dim that the model refuses tells nothing about the law, and one that ends as the base does tells
+        // what holds up to there.
+        if other.failure.is_some() == runs[0].failure.is_some() {
             runs.push(other);
         }
     }

@@ -161,6 +161,7 @@ impl<'a> Inputs<'a> {
         decay.broadcast_mul(&kept) // (b, l, h)
     }
 
+    #[track_caller]
     pub(super) fn tap(&self, name: &str, t: Tensor) -> Result<Tensor> {
         match self.scope {
             Some(scope) => scope.tap(name, t),

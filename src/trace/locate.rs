@@ -68,9 +68,18 @@ fn parse(at: &str) -> Option<Place> {
 /// Not the user's: rustc's own paths, dependencies from a registry or a git checkout, the harness.
 fn foreign(at: &str) -> bool {
     let at = at.replace('\\', "/");
-    ["/rustc/", "/registry/src/", "/git/checkouts/", "/rustlib/", "src/trace/", "src/harness/"]
-        .iter()
-        .any(|part| at.contains(part))
+    let elsewhere = ["/rustc/", "/registry/src/", "/git/checkouts/", "/rustlib/"];
+    !at.contains(".rs:") || elsewhere.iter().any(|part| at.contains(part)) || of_harness(&at)
+}
+
+/// Inside this crate's trace or harness, wherever it was built.
+fn of_harness(at: &str) -> bool {
+    let crate_root = env!("CARGO_MANIFEST_DIR").replace('\\', "/");
+    let here = std::env::current_dir().map(|p| p.display().to_string()).unwrap_or_default();
+    let whole = at.strip_prefix("./").map(|rest| format!("{here}/{rest}"));
+    let whole = whole.unwrap_or_else(|| at.to_owned());
+    let inside = whole.strip_prefix(&crate_root);
+    inside.is_some_and(|rest| rest.starts_with("/src/trace/") || rest.starts_with("/src/harness/"))
 }
 
 /// Relative to the workspace, or to the current folder.

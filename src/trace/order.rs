@@ -69,8 +69,12 @@ fn with_axis(from: &Factors, dim: usize, axis: Vec<usize>) -> Factors {
 }
 
 /// Deals `factors` out to axes of the given extents, splitting one where it must; `None` where an extent cuts across
-/// two factors.
+/// two factors. Factors that only change places are never dealt out, though 60·3 could be split into 3·(20·3): where one
+/// extent divides another it would hide an exchange.
 fn regroup(factors: &[usize], shape: &[usize]) -> Option<Factors> {
+    if exchanged(factors, shape) {
+        return None;
+    }
     let mut rest: Vec<usize> = factors.iter().copied().filter(|&f| f != 1).rev().collect();
     let mut axes = Factors::new();
     for &extent in shape {
@@ -97,6 +101,16 @@ fn regroup(factors: &[usize], shape: &[usize]) -> Option<Factors> {
     Some(axes)
 }
 
+/// Whether the extents are the factors in another order.
+fn exchanged(factors: &[usize], shape: &[usize]) -> bool {
+    let real = |extents: &[usize]| extents.iter().copied().filter(|n| *n != 1).collect::<Vec<_>>();
+    let (mut from, mut to) = (real(factors), real(shape));
+    let moved = from != to;
+    from.sort_unstable();
+    to.sort_unstable();
+    moved && from == to
+}
+
 #[cfg(test)]
 mod tests {
     use super::regroup;
@@ -109,5 +123,6 @@ mod tests {
         assert_eq!(regroup(&[1, 7], &[7, 1]), Some(vec![vec![7], vec![1]]));
         assert_eq!(regroup(&[60, 8, 16], &[8, 60, 16]), None);
         assert_eq!(regroup(&[6, 4], &[4, 6]), None);
+        assert_eq!(regroup(&[60, 3, 16], &[3, 60, 16]), None);
     }
 }

@@ -8,7 +8,7 @@
 //! - a layout op that one op reads folds into that op; one that several read is a step;
 //! - a product, reduction or parameter use takes the layout ops after it along, and the name of the tap or output that
 //!   it flows into without change of extent;
-//! - a reshape that mixes axes ([`super::order`]) is always a step.
+//! - a reshape that mixes axes ([`super::order`]) is always a step, and a name given to its result says that it mixes.
 
 use std::collections::HashMap;
 
@@ -252,7 +252,7 @@ impl<'a> Flow<'a> {
             shape: op.map(|op| op.shape.clone()).unwrap_or_default(),
             dtype: op.map_or("", |op| op.dtype),
             place: name.place.clone().or_else(tapped),
-            mixing: false,
+            mixing: self.mixing.get(name.op).is_some_and(|mixes| *mixes),
             ops: vec![name.op],
         }
     }

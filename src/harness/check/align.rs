@@ -5,6 +5,7 @@ use similar::{Algorithm, DiffOp, capture_diff_slices};
 use super::Source;
 use crate::dims::Axes;
 use crate::harness::law::starred;
+use crate::trace::Role;
 use crate::trace::locate::Place;
 use crate::trace::steps::Step;
 
@@ -25,6 +26,8 @@ pub struct Wanted {
     pub may_miss: bool,
     /// Whether it is a reshape that mixes axes.
     pub mixing: bool,
+    /// Whether it is the use of a parameter.
+    pub parameter: bool,
 }
 
 /// One line of the comparison.
@@ -44,17 +47,33 @@ pub struct Row {
     pub place: Option<Place>,
     /// Whether it is a reshape that mixes axes.
     pub mixing: bool,
+    /// Whether it is the use of a parameter.
+    pub parameter: bool,
+}
+
+/// The row to blame: the first that differs. Where that is a step missing or too many and a named step changed its shape
+/// before anything is right again, it is this one, which tells more.
+pub fn first_wrong(rows: &[Row]) -> Option<usize> {
+    let first = rows.iter().position(|row| !row.is_same())?;
+    let paired = |row: &Row| row.wanted.is_some() && row.actual.is_some();
+    let stretch = rows[first..].iter().take_while(|row| !row.is_same() || !paired(row));
+    let changed = stretch.enumerate().find(|(_, row)| !row.is_same() && paired(row) && row.named);
+    Some(changed.map_or(first, |(i, _)| first + i))
 }
 
 impl Row {
     /// Whether the step is as expected.
+    ///
+    /// The use of a parameter shows as a step of its own or goes into the tap that it flows into, depending on what is
+    /// between them; so one that is missing or one too many is no difference. Whether a parameter is used at all is
+    /// seen by its gradient.
     pub fn is_same(&self) -> bool {
         match (&self.wanted, &self.actual) {
             (Some(wanted), Some(actual)) => {
                 wanted.shape == *actual && !(self.mixing && !wanted.mixing)
             }
-            (Some(wanted), None) => wanted.may_miss,
-            (None, _) => false,
+            (Some(wanted), None) => wanted.may_miss || wanted.parameter,
+            (None, _) => self.parameter,
         }
     }
 }
@@ -93,5 +112,6 @@ fn row(wanted: Option<&Wanted>, step: Option<(usize, &Step)>, at: usize) -> Row 
         step: at,
         place: actual.and_then(|s| s.place.clone()),
         mixing: actual.is_some_and(|s| s.mixing),
+        parameter: actual.is_some_and(|s| s.role == Role::Param),
     }
 }

@@ -28,8 +28,8 @@ pub struct Culprit {
     pub piece: Vec<usize>,
     /// The axis it used.
     pub axis: usize,
-    /// The axis with which the result would have been right.
-    pub right: Option<(&'static str, usize)>,
+    /// What would have been right: the verb, the shape of each piece and the axis.
+    pub right: Option<(&'static str, Vec<usize>, usize)>,
 }
 
 /// What became of the axes.
@@ -37,8 +37,13 @@ pub struct Culprit {
 pub enum Change {
     /// Axes of the expected shape became one.
     Folded(Vec<Expr>),
-    /// The same axes in another order: position `i` holds axis `order[i]` of the expected shape.
-    Transposed(Vec<usize>),
+    /// The same axes in another order.
+    Transposed {
+        /// The axes as they should be.
+        expected: Vec<Expr>,
+        /// Position `i` holds axis `order[i]` of them.
+        order: Vec<usize>,
+    },
     /// An axis is gone.
     Lost(Expr),
     /// An axis is one too many.
@@ -87,8 +92,12 @@ pub enum Change {
 
 /// The cause of a difference between two shapes of a step made by `ops`, the last of which is its own.
 pub fn cause(expected: &Shape, actual: &Shape, all: &[RawOp], ops: &[usize]) -> Cause {
+    if expected.extents == actual.extents {
+        return mixed(Some(expected), all, ops)
+            .unwrap_or(Cause { op: None, change: Change::Other });
+    }
     let (want, have) = symbols(expected, actual);
-    let op = ops.iter().rev().find_map(|&i| culprit(i, expected, all));
+    let op = ops.iter().rev().find_map(|&i| culprit(all.get(i)?, Some(expected), all));
     let change = change(&want, &have).unwrap_or(Change::Other);
     let widened = || ops.iter().rev().find_map(|&i| widening(i, all));
     let change = match change {
@@ -102,16 +111,17 @@ pub fn cause(expected: &Shape, actual: &Shape, all: &[RawOp], ops: &[usize]) -> 
 
 /// The cause of a step that is one too many, or missing.
 pub fn cause_of_unpaired(missing: bool, mixing: bool, all: &[RawOp], ops: &[usize]) -> Cause {
-    if mixing {
-        let own = ops.last().and_then(|&i| all.get(i));
-        let from = own.and_then(|op| op.operands.first()).and_then(|&i| all.get(i));
-        if let (Some(own), Some(from)) = (own, from) {
-            let change = Change::Mixed { from: from.shape.clone(), to: own.shape.clone() };
-            return Cause { op: joined_before(own, all), change };
-        }
-    }
     let change = if missing { Change::Missing } else { Change::Unexpected };
-    Cause { op: None, change }
+    let mixed = || mixed(None, all, ops).filter(|_| mixing);
+    mixed().unwrap_or(Cause { op: None, change })
+}
+
+/// A reshape across axes, and the cat before it that it was to repair.
+fn mixed(expected: Option<&Shape>, all: &[RawOp], ops: &[usize]) -> Option<Cause> {
+    let own = all.get(*ops.last()?)?;
+    let from = all.get(*own.operands.first()?)?;
+    let change = Change::Mixed { from: from.shape.clone(), to: own.shape.clone() };
+    Some(Cause { op: joined_before(own, expected, all), change })
 }
 
 /// The cause of a product that candle refused.
@@ -125,16 +135,23 @@ pub fn cause_of_product(operands: &[Vec<usize>]) -> Option<Cause> {
     Some(Cause { op: None, change })
 }
 
-/// Both shapes in symbols where both are known, in numbers where not.
+/// Both shapes in symbols. Where the actual ones are not known, an extent takes the symbol of the expected axis that has
+/// it, in order, and stays a number where none does.
 fn symbols(expected: &Shape, actual: &Shape) -> (Vec<Expr>, Vec<Expr>) {
+    let number = |n: &usize| Expr::constant(i64::try_from(*n).unwrap_or(i64::MAX));
+    let numbers = |shape: &Shape| shape.extents.iter().map(number).collect::<Vec<_>>();
     match (&expected.axes, &actual.axes) {
         (Some(Axes(want)), Some(Axes(have))) => (want.clone(), have.clone()),
-        _ => {
-            let numbers = |shape: &Shape| {
-                shape.extents.iter().map(|&n| Expr::constant(n as i64)).collect::<Vec<_>>()
+        (Some(Axes(want)), None) => {
+            let mut free: Vec<(usize, &Expr)> =
+                expected.extents.iter().copied().zip(want).collect();
+            let symbol = |n: &usize| match free.iter().position(|(extent, _)| extent == n) {
+                Some(at) => free.remove(at).1.clone(),
+                None => number(n),
             };
-            (numbers(expected), numbers(actual))
+            (want.clone(), actual.extents.iter().map(symbol).collect())
         }
+        _ => (numbers(expected), numbers(actual)),
     }
 }
 
@@ -156,7 +173,8 @@ fn transposed(want: &[Expr], have: &[Expr]) -> Option<Change> {
         order.push(at);
     }
     let moved = order.iter().enumerate().any(|(i, at)| i != *at);
-    (want.len() == have.len() && moved).then_some(Change::Transposed(order))
+    (want.len() == have.len() && moved)
+        .then(|| Change::Transposed { expected: want.to_vec(), order })
 }
 
 /// An axis that is the product of two or three expected axes that are not there by themselves.
@@ -201,34 +219,44 @@ fn replaced(want: &[Expr], have: &[Expr]) -> Option<Change> {
     })
 }
 
-/// A cat of equal pieces, with the axis that would have given the expected extents.
-fn culprit(i: usize, expected: &Shape, all: &[RawOp]) -> Option<Culprit> {
-    let op = all.get(i)?;
+/// A cat of equal pieces, with what would have given the expected extents.
+fn culprit(op: &RawOp, expected: Option<&Shape>, all: &[RawOp]) -> Option<Culprit> {
     let mut found = joined(op, all)?;
-    let ranks = 0..=found.piece.len();
-    let with = |verb: &'static str, axis: usize| {
-        let mut shape = found.piece.clone();
-        match (verb, shape.get_mut(axis)) {
-            ("joined", Some(extent)) => *extent *= found.pieces,
-            ("joined", None) => return None,
-            _ => shape.insert(axis, found.pieces),
-        }
-        Some(shape)
+    let expected = expected?.extents.as_slice();
+    // Pieces that got an axis of one first may have got it at the wrong place: they are tried without it too.
+    let bare = bare(op, all).map(|(piece, _)| piece);
+    let pieces = std::iter::once(&found.piece).chain(bare.as_ref());
+    let tries = pieces.flat_map(|piece| {
+        let axes = 0..=piece.len();
+        let verbs = ["joined", "stacked"];
+        verbs.into_iter().flat_map(move |verb| axes.clone().map(move |axis| (verb, piece, axis)))
+    });
+    let used = |(verb, piece, axis): &(&str, &Vec<usize>, usize)| {
+        (*verb, *piece, *axis) == (found.verb, &found.piece, found.axis)
     };
-    let tries = ranks.clone().map(|a| ("joined", a)).chain(ranks.map(|a| ("stacked", a)));
-    let used = (found.verb, found.axis);
-    found.right = tries
-        .filter(|&try_| try_ != used)
-        .find(|&(verb, axis)| with(verb, axis).as_ref() == Some(&expected.extents));
+    let right = tries.filter(|try_| !used(try_)).find(|(verb, piece, axis)| {
+        made(verb, piece, found.pieces, *axis).as_deref() == Some(expected)
+    });
+    found.right = right.map(|(verb, piece, axis)| (verb, piece.clone(), axis));
     Some(found)
 }
 
-/// The cat that an op is, or the nearest one that a chain of reshapes before it reads.
-fn joined_before(op: &RawOp, all: &[RawOp]) -> Option<Culprit> {
+/// The shape of so many pieces, joined on an axis or stacked on a new one.
+fn made(verb: &str, piece: &[usize], pieces: usize, axis: usize) -> Option<Vec<usize>> {
+    let mut shape = piece.to_vec();
+    match verb {
+        "joined" => *shape.get_mut(axis)? *= pieces,
+        _ => shape.insert(axis, pieces),
+    }
+    Some(shape)
+}
+
+/// The cat that a chain of reshapes and moves before an op reads.
+fn joined_before(op: &RawOp, expected: Option<&Shape>, all: &[RawOp]) -> Option<Culprit> {
     let mut at = op;
     for _ in 0..4 {
         at = all.get(*at.operands.first()?)?;
-        if let Some(found) = joined(at, all) {
+        if let Some(found) = culprit(at, expected, all).or_else(|| joined(at, all)) {
             return Some(found);
         }
     }
@@ -243,8 +271,26 @@ fn joined(op: &RawOp, all: &[RawOp]) -> Option<Culprit> {
     if pieces.len() < 2 || pieces.iter().any(|piece| piece.shape != first.shape) {
         return None;
     }
-    let piece = first.shape.clone();
-    Some(Culprit { verb: "joined", pieces: pieces.len(), piece, axis, right: None })
+    let (verb, piece) = match bare(op, all) {
+        Some((piece, added)) if added == axis => ("stacked", piece),
+        _ => ("joined", first.shape.clone()),
+    };
+    Some(Culprit { verb, pieces: pieces.len(), piece, axis, right: None })
+}
+
+/// What the pieces of a cat were before each got an axis of one, and where it got it.
+fn bare(op: &RawOp, all: &[RawOp]) -> Option<(Vec<usize>, usize)> {
+    let piece = all.get(*op.operands.first()?)?;
+    let before = all.get(*piece.operands.first()?)?;
+    let Kind::Cat(axis) = op.kind else { return None };
+    let without = |at: usize| {
+        let rest = piece.shape.iter().enumerate().filter(move |(i, _)| *i != at);
+        rest.map(|(_, n)| *n).collect::<Vec<_>>()
+    };
+    let added = |at: &usize| piece.shape.get(*at) == Some(&1) && without(*at) == before.shape;
+    let tries = std::iter::once(axis).chain(0..piece.shape.len());
+    let at = tries.into_iter().find(added).filter(|_| piece.kind == Kind::Reshape)?;
+    Some((before.shape.clone(), at))
 }
 
 /// The operands of a binary op whose result is larger than either.

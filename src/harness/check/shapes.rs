@@ -3,18 +3,21 @@
 //! What was run is lined up with what was expected, once for each who expects something; the first step that differs is
 //! the finding, with what follows as its fallout. The contract overrides the shapes of the steps it names.
 
-use super::align::{Row, Wanted, align};
-use super::cause::{cause, cause_of_product, cause_of_unpaired};
+use std::collections::HashSet;
+
+use super::align::{Row, Wanted, align, first_wrong};
+use super::cause::{cause, cause_of_unpaired};
+use super::failed::{failed, not_failed};
 use super::tally::Tally;
-use super::{Check, Difference, Failed, Finding, Shape, Source, What};
+use super::{Check, Difference, Finding, Shape, Source, What};
 use crate::dims::Dims;
 use crate::harness::case::{Case, Lock};
 use crate::harness::law::expand::expand;
 use crate::harness::law::{Law, starred};
 use crate::harness::run::Observation;
-use crate::harness::study::{Seen, Study};
+use crate::harness::study::Study;
 use crate::trace::locate::Place;
-use crate::trace::steps::Step;
+use crate::trace::steps::{Step, module};
 
 /// A law that a study is held against, with dims at which it was stated, and whose it is.
 pub struct Reference<'a> {
@@ -31,12 +34,12 @@ pub fn shapes(case: &Case, study: &Study, reference: Option<&Reference<'_>>) -> 
     if let Some(expect) = &case.expect {
         return not_failed(study, &expect.error);
     }
+    let own = Reference { law: own_law(study), base: &study.witness.dims, source: Source::Law };
+    let by = |r: &Reference<'_>| difference(case, study, r);
     let failed = failed(study);
     if !failed.is_empty() {
-        return failed;
+        return before_errors(by(reference.unwrap_or(&own)), failed);
     }
-    let own = Reference { law: &study.law, base: &study.witness.dims, source: Source::Law };
-    let by = |r: &Reference<'_>| difference(case, study, r);
     let difference = match reference {
         Some(twin) if matches!(twin.source, Source::Twin(_)) => by(twin),
         // A contract or law that is broken is the cause; the baseline that differs with it is not another one.
@@ -47,11 +50,28 @@ pub fn shapes(case: &Case, study: &Study, reference: Option<&Reference<'_>>) -> 
     findings.extend(missing_names(case, study));
     findings
         .extend(study.watched.iter().map(|d| found(study, What::Disagree(Box::new(d.clone())))));
+    let by_law = |f: &Finding| matches!(&f.what, What::Shape(d) if d.source == Source::Law);
+    // Points cannot be blamed for a law that could not be stated.
+    let difference = difference.filter(|f| study.unlawful.is_empty() || !by_law(f));
     if difference.is_none() {
         findings.extend(study.unlawful.iter().map(|u| found(study, What::Unlawful(u.clone()))));
     }
     findings.extend(difference);
     findings
+}
+
+/// The study's law; where its witness runs end with an error, the law of the steps before that.
+fn own_law(study: &Study) -> &Law {
+    if study.witness.failure.is_some() { &study.begun } else { &study.law }
+}
+
+/// An error is the fallout of a named step that was wrong before it; errors elsewhere stay findings of their own.
+fn before_errors(wrong: Option<Finding>, failed: Vec<Finding>) -> Vec<Finding> {
+    let of_named = |f: &Finding| matches!(&f.what, What::Shape(d) if d.named);
+    let Some(wrong) = wrong.filter(of_named) else { return failed };
+    let explained = |f: &Finding| f.tally.failed.iter().all(|p| wrong.tally.failed.contains(p));
+    let others: Vec<Finding> = failed.into_iter().filter(|f| !explained(f)).collect();
+    std::iter::once(wrong).chain(others).collect()
 }
 
 /// A finding about the variant as a whole.
@@ -60,7 +80,7 @@ fn found(study: &Study, what: What) -> Finding {
     at_points(study, Tally::new(points), what)
 }
 
-fn at_points(study: &Study, tally: Tally, what: What) -> Finding {
+pub(super) fn at_points(study: &Study, tally: Tally, what: What) -> Finding {
     let first = tally.failed.first();
     let at = study.seen.iter().find(|seen| Some(&seen.point.name) == first);
     let at = at.map_or_else(|| study.witness.dims.clone(), |seen| seen.point.dims.clone());
@@ -76,53 +96,6 @@ fn refused(study: &Study) -> Vec<Finding> {
     vec![finding]
 }
 
-/// Points at which the model fails, one finding for each distinct failure.
-fn failed(study: &Study) -> Vec<Finding> {
-    let mut findings: Vec<Finding> = Vec::new();
-    let mut kinds: Vec<(Option<String>, Vec<Place>)> = Vec::new();
-    for seen in &study.seen {
-        let Some(failure) = &seen.run.failure else { continue };
-        let kind = (failure.op.clone(), failure.places.clone());
-        if kinds.contains(&kind) {
-            continue;
-        }
-        let same = |other: &Seen| {
-            let failure = other.run.failure.as_ref();
-            failure.is_some_and(|f| (&f.op, &f.places) == (&kind.0, &kind.1))
-        };
-        let tally = Tally::new(study.seen.iter().map(|seen| (&seen.point, same(seen))));
-        let operands = failure.operands.iter().map(|o| (o.clone(), owner(o, &seen.run)));
-        let product = failure.op.as_deref() == Some("matmul");
-        let failed = Failed {
-            failure: failure.clone(),
-            operands: operands.collect(),
-            rows: align(&[], &seen.run.steps),
-            cause: cause_of_product(&failure.operands).filter(|_| product),
-        };
-        findings.push(at_points(study, tally, What::Failed(Box::new(failed))));
-        kinds.push(kind);
-    }
-    findings
-}
-
-/// What in the model has the shape of an operand: a parameter, or else the latest step.
-fn owner(shape: &[usize], run: &Observation) -> Option<String> {
-    let step =
-        run.steps.iter().rev().find(|step| step.shape == shape).map(|step| step.name.clone());
-    let parameter = run.params.iter().find(|(_, own)| own == shape).map(|(name, _)| name.clone());
-    step.or(parameter)
-}
-
-/// Points that should have failed, and did not or otherwise.
-fn not_failed(study: &Study, expected: &str) -> Vec<Finding> {
-    let message = |seen: &Seen| seen.run.failure.as_ref().map(|f| f.message.clone());
-    let wrong = |seen: &Seen| !message(seen).is_some_and(|m| m.contains(expected));
-    let Some(first) = study.seen.iter().find(|seen| wrong(seen)) else { return Vec::new() };
-    let tally = Tally::new(study.seen.iter().map(|seen| (&seen.point, wrong(seen))));
-    let what = What::NotFailed { expected: expected.to_owned(), actual: message(first) };
-    vec![at_points(study, tally, what)]
-}
-
 /// Contracts that name no step of any run.
 fn missing_names(case: &Case, study: &Study) -> Vec<Finding> {
     let runs = || study.seen.iter().map(|seen| &seen.run);
@@ -130,7 +103,7 @@ fn missing_names(case: &Case, study: &Study) -> Vec<Finding> {
     let unknown = case.shapes.iter().filter(|c| !steps().any(|step| c.pattern.matches(&step.name)));
     let mut names: Vec<String> =
         steps().filter(|s| s.is_named()).map(|s| starred(&s.name)).collect();
-    let mut known = std::collections::HashSet::new();
+    let mut known = HashSet::new();
     names.retain(|name| known.insert(name.clone()));
     let what = |contract: &crate::harness::case::Contract| What::NoSuchStep {
         pattern: contract.pattern.to_string(),
@@ -149,7 +122,8 @@ fn difference(case: &Case, study: &Study, reference: &Reference<'_>) -> Option<F
         let wanted = wanted(case, reference, &run.dims);
         let steps: Vec<Step> =
             run.steps.iter().filter(|s| locks(case, s.is_named())).cloned().collect();
-        let rows = align(&wanted, &steps);
+        let mut rows = align(&wanted, &steps);
+        until_the_end(&mut rows, run.failure.is_some(), study.witness.failure.is_some());
         let fails = rows.iter().any(|row| !row.is_same());
         (rows, steps, fails)
     };
@@ -172,6 +146,17 @@ fn difference(case: &Case, study: &Study, reference: &Reference<'_>) -> Option<F
     Some(at_points(study, tally, what))
 }
 
+/// Leaves out what follows an error: of a run that ended with one, and of a law that was inferred from such runs.
+fn until_the_end(rows: &mut Vec<Row>, run_ended: bool, law_ended: bool) {
+    let beyond = |row: &Row| match (&row.wanted, &row.actual) {
+        (_, None) => run_ended,
+        (None, _) => law_ended,
+        _ => false,
+    };
+    let end = rows.iter().rposition(|row| !beyond(row)).map_or(0, |last| last + 1);
+    rows.truncate(end);
+}
+
 /// Whether the case locks a step with or without a name.
 fn locks(case: &Case, named: bool) -> bool {
     named || case.lock == Lock::All
@@ -181,6 +166,8 @@ fn locks(case: &Case, named: bool) -> bool {
 fn wanted(case: &Case, reference: &Reference<'_>, dims: &Dims) -> Vec<Wanted> {
     let Ok(expected) = expand(reference.law, reference.base, dims) else { return Vec::new() };
     let expected = expected.into_iter().filter(|e| locks(case, e.step.named));
+    let modules = reference.law.parameters.iter().map(|(path, _)| module(path));
+    let parameters: HashSet<&str> = modules.collect();
     let one = |e: crate::harness::law::expand::Expected<'_>| {
         let contract = case.shapes.iter().find(|c| e.step.named && c.pattern.matches(&e.key));
         let by_contract =
@@ -190,7 +177,9 @@ fn wanted(case: &Case, reference: &Reference<'_>, dims: &Dims) -> Vec<Wanted> {
             None => (e.step.axes.clone(), e.shape, reference.source.clone()),
         };
         let (named, mixing) = (e.step.named, e.step.mixing);
-        Wanted { key: e.key, named, axes, shape, source, may_miss: e.may_miss, mixing }
+        let parameter = parameters.contains(e.key.as_str());
+        let (key, may_miss) = (e.key, e.may_miss);
+        Wanted { key, named, axes, shape, source, may_miss, mixing, parameter }
     };
     expected.map(one).collect()
 }
@@ -202,7 +191,7 @@ fn describe(
     rows: Vec<Row>,
     steps: &[Step],
 ) -> Option<Difference> {
-    let at = rows.iter().position(|row| !row.is_same())?;
+    let at = first_wrong(&rows)?;
     let first = &rows[at];
     let step = first.actual.as_ref().and_then(|_| steps.get(first.step));
     let expected = first
@@ -218,6 +207,7 @@ fn describe(
         (Some(want), Some(have)) => cause(want, have, &run.trace.ops, ops),
         (want, _) => cause_of_unpaired(want.is_some(), first.mixing, &run.trace.ops, ops),
     };
+    let same_parameters = reference.law.parameters == study.law.parameters;
     let source = first.wanted.as_ref().map_or(reference.source.clone(), |w| w.source.clone());
     Some(Difference {
         step: first.name.clone(),
@@ -228,8 +218,9 @@ fn describe(
         source,
         actual,
         cause: Some(cause),
-        only_unnamed: only_unnamed(&rows, at),
+        only_unnamed: only_unnamed(&rows).filter(|_| same_parameters),
         rows,
+        error: run.failure.clone(),
     })
 }
 
@@ -241,7 +232,7 @@ fn own_axes(
     extents: &[usize],
 ) -> Option<crate::dims::Axes> {
     let key = starred(name);
-    let steps = expand(&study.law, &study.witness.dims, &run.dims).ok()?;
+    let steps = expand(own_law(study), &study.witness.dims, &run.dims).ok()?;
     let found = steps.into_iter().find(|e| e.key == key && e.shape == extents)?;
     Some(found.step.axes.clone())
 }
@@ -256,7 +247,8 @@ fn around(rows: &[Row], at: usize) -> (Option<(String, Place)>, Option<(String, 
 }
 
 /// Where every difference is in an unnamed step: the named steps around the differences.
-fn only_unnamed(rows: &[Row], first: usize) -> Option<(String, String)> {
+fn only_unnamed(rows: &[Row]) -> Option<(String, String)> {
+    let first = rows.iter().position(|row| !row.is_same())?;
     let differs = |row: &&Row| !row.is_same();
     if rows.iter().filter(differs).any(|row| row.named) {
         return None;

@@ -12,6 +12,8 @@ pub struct Tally {
     pub passed: Vec<String>,
     /// A condition that holds at all passing points and at none of the others.
     pub passing: Option<Condition>,
+    /// The value of one dim that all failing points have and no other.
+    pub failing: Option<Condition>,
 }
 
 impl Tally {
@@ -21,7 +23,12 @@ impl Tally {
         let failed: Vec<&Point> = failed.into_iter().map(|(point, _)| point).collect();
         let passed: Vec<&Point> = passed.into_iter().map(|(point, _)| point).collect();
         let names = |points: &[&Point]| points.iter().map(|p| p.name.clone()).collect();
-        Self { failed: names(&failed), passed: names(&passed), passing: tells(&passed, &failed) }
+        Self {
+            failed: names(&failed),
+            passed: names(&passed),
+            passing: tells(&passed, &failed),
+            failing: equal(&failed, &passed),
+        }
     }
 
     /// How many points were looked at.
@@ -30,20 +37,13 @@ impl Tally {
     }
 }
 
-/// The simplest condition on one dim, or between two, that tells the points apart.
-fn tells(passed: &[&Point], failed: &[&Point]) -> Option<Condition> {
-    let (first, _) = (passed.first()?, failed.first()?);
+/// The simplest condition on one dim, or between two, that holds at the one points and at none of the others.
+fn tells(points: &[&Point], others: &[&Point]) -> Option<Condition> {
+    let (first, _) = (points.first()?, others.first()?);
     let varied: Vec<(&str, usize)> = first.dims.iter().collect();
-    let holds = |condition: &Condition, point: &&Point| condition.eval(&point.dims) == Ok(true);
-    let right = |condition: &Condition| {
-        passed.iter().all(|p| holds(condition, p)) && !failed.iter().any(|p| holds(condition, p))
-    };
-    let value = |symbol: &str, comparison, n: usize| {
-        Condition::compare(Expr::dim(symbol), comparison, Expr::constant(n as i64))
-    };
-    let equal = varied.iter().map(|(symbol, n)| value(symbol, Comparison::Equal, *n));
+    let right = |condition: &Condition| separates(condition, points, others);
     let bounded = varied.iter().flat_map(|(symbol, _)| {
-        let all = passed.iter().filter_map(|p| p.dims.get(symbol));
+        let all = points.iter().filter_map(|p| p.dims.get(symbol));
         let (least, most) = (all.clone().min().unwrap_or(0), all.max().unwrap_or(0));
         [value(symbol, Comparison::AtMost, most), value(symbol, Comparison::AtLeast, least)]
     });
@@ -52,5 +52,21 @@ fn tells(passed: &[&Point], failed: &[&Point]) -> Option<Condition> {
             .iter()
             .map(|(b, _)| Condition::compare(Expr::dim(a), Comparison::Equal, Expr::dim(b)))
     });
-    equal.chain(bounded).chain(pairs).find(right)
+    equal(points, others).or_else(|| bounded.chain(pairs).find(right))
+}
+
+/// The value of one dim that all of `these` have and none of the `others`.
+fn equal(these: &[&Point], others: &[&Point]) -> Option<Condition> {
+    let (first, _) = (these.first()?, others.first()?);
+    let values = first.dims.iter().map(|(symbol, n)| value(symbol, Comparison::Equal, n));
+    values.into_iter().find(|condition| separates(condition, these, others))
+}
+
+fn separates(condition: &Condition, these: &[&Point], others: &[&Point]) -> bool {
+    let holds = |point: &&Point| condition.eval(&point.dims) == Ok(true);
+    these.iter().all(holds) && !others.iter().any(holds)
+}
+
+fn value(symbol: &str, comparison: Comparison, n: usize) -> Condition {
+    Condition::compare(Expr::dim(symbol), comparison, Expr::constant(n as i64))
 }

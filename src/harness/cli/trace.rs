@@ -138,6 +138,7 @@ fn steps(study: &Study, run: &Observation) -> String {
         source: Source::Law,
         may_miss: expected.may_miss,
         mixing: expected.step.mixing,
+        parameter: false,
     });
     let rows = align(&wanted.collect::<Vec<_>>(), &run.steps);
     let mut lines: Vec<([String; 4], usize)> = vec![];

@@ -1,6 +1,6 @@
 //! Causes in words.
 
-use crate::dims::Expr;
+use crate::dims::{Axes, Expr};
 use crate::harness::check::cause::{Cause, Change, Culprit};
 
 /// What a symbol of the glossary stands for; the symbol itself where it is none.
@@ -33,9 +33,12 @@ pub fn text(cause: &Cause) -> Option<String> {
 
 fn culprit(op: &Culprit) -> String {
     let done = format!("{} × {:?} {} on axis {}", op.pieces, op.piece, op.verb, op.axis);
-    match op.right {
-        Some((verb, axis)) if verb == op.verb => format!("{done}, was {axis}"),
-        Some((verb, axis)) => format!("{done}, was {verb} on axis {axis}"),
+    match &op.right {
+        Some((verb, piece, axis)) if *piece != op.piece => {
+            format!("{done}, was {piece:?} {verb} on axis {axis}")
+        }
+        Some((verb, _, axis)) if *verb == op.verb => format!("{done}, was {axis}"),
+        Some((verb, _, axis)) => format!("{done}, was {verb} on axis {axis}"),
         None => done,
     }
 }
@@ -46,7 +49,7 @@ fn change(change: &Change) -> Option<String> {
             let words: Vec<String> = axes.iter().map(named).collect();
             format!("{} folded", words.join(" and "))
         }
-        Change::Transposed(order) => format!("axes exchanged, now in the order {order:?}"),
+        Change::Transposed { expected, order } => transposed(expected, order),
         Change::Lost(axis) => format!("axis {} lost", named(axis)),
         Change::Extra { axis, extent } => format!("an axis of {extent} added at {axis}"),
         Change::Broadcast(shapes) => {
@@ -72,6 +75,20 @@ fn change(change: &Change) -> Option<String> {
         }
         Change::Other => return None,
     })
+}
+
+/// Two axes that changed places, or all of them in their new order.
+fn transposed(expected: &[Expr], order: &[usize]) -> String {
+    let moved: Vec<&Expr> = (0..order.len())
+        .filter(|&i| order.get(i) != Some(&i))
+        .filter_map(|i| expected.get(i))
+        .collect();
+    if let &[a, b] = moved.as_slice() {
+        return format!("{} and {} exchanged", named(a), named(b));
+    }
+    let list = |axes: Vec<&Expr>| Axes(axes.into_iter().cloned().collect()).to_string();
+    let now = order.iter().filter_map(|&i| expected.get(i)).collect();
+    format!("axes in the order {}, was {}", list(now), list(expected.iter().collect()))
 }
 
 fn named(axis: &Expr) -> String {

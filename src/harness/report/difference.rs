@@ -4,6 +4,7 @@ use super::causes;
 use super::lines::{label, shape};
 use super::table::Table;
 use crate::harness::case::Case;
+use crate::harness::check::cause::Change;
 use crate::harness::check::{Difference, Source};
 use crate::trace::locate::Place;
 
@@ -13,9 +14,17 @@ pub fn text(case: &Case, difference: &Difference) -> String {
     let expected = difference.expected.as_ref().map_or("no such step".into(), shape);
     text.push_str(&label("expected", &format!("{expected:<32}{source}")));
     let actual = difference.actual.as_ref().map_or("missing".into(), shape);
-    text.push_str(&label("actual", &actual));
+    let mixed = difference.cause.as_ref().is_some_and(|c| matches!(c.change, Change::Mixed { .. }));
+    let mixed = if mixed { ", its elements in another order" } else { "" };
+    text.push_str(&label("actual", &format!("{actual}{mixed}")));
     if let Some(cause) = difference.cause.as_ref().and_then(causes::text) {
         text.push_str(&label("cause", &cause));
+    }
+    if let Some(error) = &difference.error {
+        let place = error.places.first().map(|p| format!("{p}: ")).unwrap_or_default();
+        let message = error.message.lines().next().unwrap_or_default();
+        let what = if error.panicked { "panics" } else { "fails" };
+        text.push_str(&label("then", &format!("{what} at {place}{message}")));
     }
     text.push('\n');
     text.push_str(&Table::new(&difference.rows).text());

@@ -3,6 +3,7 @@
 use super::causes;
 use super::lines::label;
 use super::table::Table;
+use crate::dims::Condition;
 use crate::harness::case::Case;
 use crate::harness::check::cause::Change;
 use crate::harness::check::{Disagreement, Failed, Finding, GradientProblem, What, WrongGradient};
@@ -12,13 +13,15 @@ use crate::trace::locate::Place;
 /// Why some points pass, where the cause tells: with one piece, joining is the identity.
 pub fn why_passing(finding: &Finding) -> &'static str {
     let What::Shape(difference) = &finding.what else { return "" };
-    let cause = difference.cause.as_ref();
-    let alone = finding.tally.passing.as_ref().is_some_and(|c| c.to_string().ends_with("== 1"));
-    match cause {
-        Some(cause) if alone && cause.op.is_some() => ", nothing to concatenate",
-        Some(cause) if alone && matches!(cause.change, Change::Transposed(_)) => {
-            ", nothing to exchange"
-        }
+    let Some(cause) = difference.cause.as_ref() else { return "" };
+    let when = finding.tally.passing.as_ref().map(ToString::to_string).unwrap_or_default();
+    let one = when.strip_suffix(" == 1");
+    let pieces = cause.op.as_ref().map(|op| op.pieces);
+    match &cause.change {
+        _ if one.is_some_and(|dim| finding.at.get(dim) == pieces) => ", nothing to concatenate",
+        Change::Folded(_) if one.is_some() => ", nothing to fold",
+        Change::Transposed { .. } => ", the exchange cannot be seen",
+        Change::Mixed { .. } => ", nothing to mix",
         _ => "",
     }
 }
@@ -40,15 +43,11 @@ pub fn failed(failed: &Failed) -> String {
     if let Some(cause) = failed.cause.as_ref().and_then(causes::text) {
         text.push_str(&label("cause", &cause));
     }
-    for place in failure.places.iter().skip(1).take(4) {
+    for place in failure.places.iter().skip(1).take(2) {
         text.push_str(&label("called at", &place.to_string()));
     }
     text.push_str("\nthe pass up to there\n");
-    for row in &failed.rows {
-        let shape = row.actual.as_ref().map(|a| format!("{a:?}")).unwrap_or_default();
-        text.push_str(&format!("  {:<18}{shape}\n", row.name));
-    }
-    let _ = Table::new;
+    text.push_str(&Table::new(&failed.rows).flow());
     text
 }
 
@@ -86,7 +85,7 @@ pub fn no_such_step(case: &Case, pattern: &str, line: usize, names: &[String]) -
     text
 }
 
-pub fn gradient(problem: &GradientProblem) -> String {
+pub fn gradient(problem: &GradientProblem, failing: Option<&Condition>) -> String {
     let GradientProblem { parameter, shape, wrong, severed, parameters } = problem;
     let what = match wrong {
         WrongGradient::Missing => "no gradient reaches it".to_owned(),
@@ -94,9 +93,11 @@ pub fn gradient(problem: &GradientProblem) -> String {
         WrongGradient::NotFinite => "its gradient is not finite".to_owned(),
         WrongGradient::ZeroEverywhere => "its gradient is zero at every point".to_owned(),
         WrongGradient::Zero => {
-            "its gradient is zero here; where that is right, the case says so under \
-             zero_gradient"
-                .to_owned()
+            let when = failing.map_or_else(|| "a condition".to_owned(), ToString::to_string);
+            format!(
+                "its gradient is zero here; where that is right, the case says \
+                 `zero_gradient: {{{parameter}: {when}}}`"
+            )
         }
         WrongGradient::NotZero(when) => format!("its gradient is not zero although {when}"),
     };

@@ -44,10 +44,6 @@ impl Table {
 
     /// The table as text, a cross before each wrong row.
     pub fn text(&self) -> String {
-        let label = |line: &Line| match line.count {
-            1 => line.name.clone(),
-            n => format!("{} ×{n}", line.name),
-        };
         let width = |f: &dyn Fn(&Line) -> usize, least: usize| {
             self.0.iter().map(f).max().unwrap_or(0).max(least) + 4
         };
@@ -71,10 +67,24 @@ impl Table {
         text
     }
 
+    /// The steps that ran and their shapes, where nothing was expected.
+    pub fn flow(&self) -> String {
+        let width = self.0.iter().map(|line| label(line).chars().count()).max().unwrap_or(0) + 4;
+        self.0.iter().map(|line| format!("  {:<width$}{}\n", label(line), line.actual)).collect()
+    }
+
     /// Short tables are whole; long ones show what is wrong and what is near it.
     fn shows(&self, i: usize) -> bool {
         let near = i.saturating_sub(AROUND)..(i + AROUND + 1).min(self.0.len());
         self.0.len() <= WHOLE || self.0[near].iter().any(|line| line.wrong)
+    }
+}
+
+/// A line's name, and how often it ran.
+fn label(line: &Line) -> String {
+    match line.count {
+        1 => line.name.clone(),
+        n => format!("{} ×{n}", line.name),
     }
 }
 
