@@ -23,7 +23,7 @@ impl Summary {
     }
 
     /// The lines, for stderr: stdout ends with libtest's own line, which tools read.
-    pub(super) fn text(&self, passed: u64, failed: u64) -> String {
+    pub(super) fn text(&self, passed: u64, failed: u64, unverified: &BTreeSet<String>) -> String {
         let skipped: usize = self.skipped.values().sum();
         let mut text = format!(
             "shapelock: {}, {}: {passed} passed, {failed} failed, {skipped} skipped\n",
@@ -32,6 +32,9 @@ impl Summary {
         );
         for (reason, count) in &self.skipped {
             let _ = writeln!(text, "  {count} skipped: {reason}");
+        }
+        for name in unverified {
+            let _ = writeln!(text, "  not verified here, the snapshot of {name}");
         }
         if skipped > 0 {
             text.push_str(
