@@ -18,11 +18,6 @@ pub mod windows;
 use shapelock::harness::registry::Registry;
 use shapelock::harness::subjects;
 
-/// Every subject of the zoo.
-pub fn registry() -> Registry {
-    with(Registry::new())
-}
-
 /// The shipped subjects and those of the zoo.
 pub fn all() -> Registry {
     with(subjects::shipped())
