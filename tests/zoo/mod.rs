@@ -7,9 +7,10 @@ pub mod joined_states;
 pub mod kit;
 
 use shapelock::harness::registry::Registry;
+use shapelock::harness::subjects::shipped;
 
-/// Every subject of the zoo.
+/// The shipped subjects and every one of the zoo.
 pub fn registry() -> Registry {
     let families = [joined_states::subjects(), joined_samples::subjects()];
-    families.into_iter().flatten().fold(Registry::new(), Registry::with)
+    families.into_iter().flatten().fold(shipped(), Registry::with)
 }
