@@ -1,65 +1,15 @@
 //! The runner as users meet it: a small package in a folder of its own, run in a child process.
+mod package;
+
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
-use std::sync::atomic::{AtomicUsize, Ordering};
 
-use candle_core::{Result, Tensor};
-use candle_nn::VarBuilder;
+use package::Package;
+use package::toy::Toy;
 use rstest::rstest;
-use shapelock::dims::Dims;
 use shapelock::harness::registry::Registry;
-use shapelock::harness::subject::{ConfigProblem, Input, Inputs, Model, Outputs, Subject};
+use shapelock::harness::subjects::DenseSsmSubject;
 use shapelock::harness::trials::{self, Suite};
-use shapelock::tap;
-use tempfile::TempDir;
-
-/// y = x·W over (b, l, d), with a fault where the configuration says so.
-struct Toy;
-
-#[derive(serde::Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Config {
-    d: usize,
-    #[serde(default)]
-    fault: String,
-}
-
-impl Subject for Toy {
-    type Config = Config;
-
-    fn name(&self) -> &str {
-        "toy"
-    }
-
-    fn dims(&self, config: &Config) -> std::result::Result<Dims, ConfigProblem> {
-        static CALLS: AtomicUsize = AtomicUsize::new(0);
-        // Listing plans a case once, so that the second call is that of its trial.
-        let second = CALLS.fetch_add(1, Ordering::Relaxed) > 0;
-        assert!(config.fault != "dims", "dims in the listing");
-        assert!(!(config.fault == "dims later" && second), "dims in the trial");
-        Ok(Dims::new().with("d", config.d))
-    }
-
-    fn inputs(&self, _: &Config) -> Vec<Input> {
-        vec![Input::floats("x", "b l d")]
-    }
-
-    fn build(&self, config: &Config, vb: VarBuilder<'_>) -> Result<Box<dyn Model>> {
-        let weight = vb.get((config.d, config.d), "w")?;
-        let fault = config.fault.clone();
-        Ok(Box::new(move |inputs: &Inputs| {
-            let x = inputs.get("x")?; // (b, l, d)
-            let y = match fault.as_str() {
-                "panic" => panic!("a panic of the model"),
-                "error" => x.matmul(&weight)?,
-                "time first" => x.broadcast_matmul(&weight)?.transpose(0, 1)?, // (l, b, d)
-                _ => x.broadcast_matmul(&weight)?,                             // (b, l, d)
-            };
-            Ok(Outputs::new().with("y", tap("y", Tensor::contiguous(&y)?)?))
-        }))
-    }
-}
 
 /// What the child process runs; in any other process it has nothing to do.
 #[test]
@@ -71,68 +21,6 @@ fn child() {
     println!();
     let words = std::iter::once("shapes").chain(words.split_whitespace()).map(str::to_owned);
     std::process::exit(trials::run_words(suite, words.collect()).into());
-}
-
-struct Package(TempDir);
-
-impl Package {
-    fn new(cases: &[(&str, &str)]) -> Self {
-        let package = Self(TempDir::new().unwrap());
-        fs::create_dir(package.0.path().join("cases")).unwrap();
-        cases.iter().for_each(|(name, fault)| package.case(name, fault));
-        package
-    }
-
-    fn case(&self, name: &str, fault: &str) {
-        let config = format!("config: {{d: 4, fault: {fault}}}");
-        let matrix = "matrix: {batch: [3, 1], seq: [5], device: [cpu, cuda]}";
-        let text = format!(
-            "subject: toy\nwhy: to try the runner\n{config}\n{matrix}\nchecks: [shapes, finite]\n"
-        );
-        fs::write(self.0.path().join(format!("cases/{name}.yaml")), text).unwrap();
-    }
-
-    fn run(&self, words: &str, variables: &[(&str, &str)]) -> Run {
-        let mut child = Command::new(std::env::current_exe().unwrap());
-        child.args(["child", "--exact", "--nocapture", "--test-threads=1"]);
-        for (name, _) in std::env::vars_os() {
-            let name = name.to_string_lossy();
-            if name == "CI" || name.starts_with("INSTA_") || name.starts_with("SHAPELOCK_") {
-                child.env_remove(&*name);
-            }
-        }
-        child.env("SHAPELOCK_TEST_CHILD", words).env("CARGO_MANIFEST_DIR", self.0.path());
-        child.env("INSTA_OUTPUT", "none").env("RUST_LIB_BACKTRACE", "1");
-        child.envs(variables.iter().copied());
-        Run(child.output().unwrap())
-    }
-
-    fn read(&self, file: &str) -> Option<String> {
-        fs::read_to_string(self.0.path().join(file)).ok()
-    }
-}
-
-struct Run(Output);
-
-impl Run {
-    fn code(&self) -> i32 {
-        self.0.status.code().unwrap()
-    }
-
-    fn out(&self) -> String {
-        String::from_utf8(self.0.stdout.clone()).unwrap()
-    }
-
-    fn err(&self) -> String {
-        String::from_utf8(self.0.stderr.clone()).unwrap()
-    }
-
-    #[track_caller]
-    fn says(&self, wanted: &str) -> &Self {
-        let (out, err) = (self.out(), self.err());
-        assert!(out.contains(wanted) || err.contains(wanted), "no `{wanted}` in\n{out}\n{err}");
-        self
-    }
 }
 
 const SNAP: &str = "snapshots/good.snap";
@@ -155,7 +43,7 @@ fn a_snapshot_is_made_reviewed_compared_and_changed() {
     let first = package.run("", &[]);
     assert_eq!(first.code(), 101);
     first
-        .says("snapshots/good.snap is new")
+        .says("snapshots/good.snap, new")
         .says("test result: FAILED. 1 passed; 1 failed; 2 ignored");
     assert!(package.read(NEW).unwrap().ends_with(LOCKED), "{:?}", package.read(NEW));
     assert_eq!(package.read(SNAP), None);
@@ -202,7 +90,7 @@ fn a_snapshot_that_is_none_is_an_error_and_stays() {
         ("---\nsource: x\n---\n".to_owned(), "expected the head of a section"),
     ];
     for (broken, message) in broken {
-        fs::write(package.0.path().join(SNAP), &broken).unwrap();
+        fs::write(package.path().join(SNAP), &broken).unwrap();
         let run = package.run("", &[("INSTA_UPDATE", "always")]);
         assert_eq!(run.code(), 101, "{broken}");
         run.says(message).says("snapshots/good.snap");
@@ -212,7 +100,7 @@ fn a_snapshot_that_is_none_is_an_error_and_stays() {
 
 #[rstest]
 #[case::panic("panic", "a panic of the model")]
-#[case::error("error", "tests/trials.rs:")]
+#[case::error("error", "tests/package/toy.rs:")]
 #[case::dims(
     "dims",
     "cases/bad.yaml:3:1: subject `toy` panics on this configuration: dims in the listing"
@@ -229,9 +117,9 @@ fn a_failure_is_that_of_its_trial_alone(#[case] fault: &str, #[case] message: &s
 #[test]
 fn a_case_that_cannot_be_read_hides_no_other() {
     let package = Package::new(&[("good", "no")]);
-    fs::write(package.0.path().join("cases/bad.yaml"), "subjekt: toy\n").unwrap();
+    fs::write(package.path().join("cases/bad.yaml"), "subjekt: toy\n").unwrap();
     fs::write(
-        package.0.path().join("cases/other.yaml"),
+        package.path().join("cases/other.yaml"),
         "subject: tay\nwhy: w\nmatrix: {batch: [1], seq: [1]}\n",
     )
     .unwrap();
@@ -277,6 +165,48 @@ fn what_is_skipped_says_why_and_can_be_required() {
 }
 
 #[test]
+fn a_section_that_cannot_be_compared_here_stays_and_is_named() {
+    let package = Package::new(&[]);
+    let case = "subject: toy\nwhy: w\nconfig: {d: 4}\nvariants: {plain: {}, wide: {d: 8}}\n\
+        matrix: {batch: [3], seq: [5], device: [cuda, cpu]}\nexcept: [{variant: wide, device: cpu}]\n";
+    fs::write(package.path().join("cases/good.yaml"), case).unwrap();
+    let wide = LOCKED
+        .replace("toy at", "toy / wide at")
+        .replace("d=4", "d=8")
+        .replace("[4, 4]", "[8, 8]")
+        .replace(" 4]", " 8]");
+    fs::create_dir(package.path().join("snapshots")).unwrap();
+    let locked = format!("---\nsource: x\n---\n{LOCKED}\n{wide}");
+    fs::write(package.path().join(SNAP), &locked).unwrap();
+    let run = package.run("good::shapes --exact", &[("INSTA_UPDATE", "always")]);
+    assert_eq!(run.code(), 0, "{}", run.out());
+    run.says("  not verified here, the snapshot of good / wide\n");
+    assert_eq!(package.read(SNAP), Some(locked));
+}
+
+#[test]
+fn a_graph_of_many_nodes_does_not_end_the_process() {
+    let package = Package::new(&[("good", "deep")]);
+    let case = package.read("cases/good.yaml").unwrap().replace("shapes, finite", "gradients");
+    fs::write(package.path().join("cases/good.yaml"), case).unwrap();
+    let run = package.run("", &[("SHAPELOCK_POINT", "b1-l5-f32-cpu")]);
+    assert_eq!(run.code(), 0, "{}", run.out());
+    run.says("good::gradients       ... ok");
+    assert_eq!(package.run("cli trace good", &[]).code(), 0);
+}
+
+#[test]
+fn an_ordinary_test_checks_one_case() {
+    shapelock::check!(DenseSsmSubject, "cases/dense_ssm/bug_report.yaml");
+}
+
+#[test]
+#[should_panic = "cases/nope.yaml: no case below "]
+fn an_ordinary_test_needs_a_case_that_is_there() {
+    shapelock::check!(Toy, "cases/nope.yaml");
+}
+
+#[test]
 fn one_point_can_be_chosen() {
     let package = Package::new(&[("good", "no")]);
     let run = package.run("finite", &[("SHAPELOCK_POINT", "b1-l5-f32-cpu")]);
@@ -299,10 +229,10 @@ fn filters_and_threads_are_those_of_libtest() {
 fn snapshots_have_an_owner_also_where_nothing_runs() {
     let package = Package::new(&[("good", "no")]);
     package.run("", &[("INSTA_UPDATE", "always")]);
-    let list = package.0.path().join("references");
+    let list = package.path().join("references");
     package.run("matches-nothing", &[("INSTA_SNAPSHOT_REFERENCES_FILE", &list.to_string_lossy())]);
     let owned = package.read("references").unwrap();
-    assert_eq!(Path::new(owned.trim()), package.0.path().join(SNAP));
+    assert_eq!(Path::new(owned.trim()), package.path().join(SNAP));
 }
 
 #[test]
@@ -317,5 +247,5 @@ fn the_command_line_knows_the_same_subjects() {
         .says("matmul")
         .says("left    [3, 5, 4]")
         .says("right   [4, 4]")
-        .says("tests/trials.rs:");
+        .says("tests/package/toy.rs:");
 }

@@ -58,6 +58,7 @@ struct Tally {
     passed: usize,
     failed: usize,
     unlocked: usize,
+    unverified: BTreeSet<String>,
     unreadable: usize,
     /// How many were skipped, by reason.
     skipped: BTreeMap<String, usize>,
@@ -74,7 +75,8 @@ impl Tally {
         }
         match &listed.work {
             Work::Check(job) => match trials::run(suite, job, options.point.as_deref()) {
-                Ok(Done { points, unlocked }) => {
+                Ok(Done { points, unlocked, unverified }) => {
+                    self.unverified.extend(unverified);
                     self.passed += 1;
                     self.points.insert((listed.case.clone(), job.device), points);
                     self.unlocked += usize::from(unlocked);
@@ -120,6 +122,9 @@ impl Tally {
         );
         for (reason, count) in &self.skipped {
             text.push_str(&format!("  {count} skipped: {reason}\n"));
+        }
+        for name in &self.unverified {
+            text.push_str(&format!("  not verified here, the snapshot of {name}\n"));
         }
         if self.unlocked > 0 {
             let count = self.unlocked;
