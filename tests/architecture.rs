@@ -2,6 +2,8 @@
 //!
 //! A rule that is broken says where, and why it is one. To change the architecture, change the table.
 
+#[path = "architecture/documents.rs"]
+mod documents;
 #[path = "architecture/planted.rs"]
 mod planted;
 #[path = "architecture/rules.rs"]
@@ -155,8 +157,10 @@ const LINES: usize = 300;
 /// Files that may be longer, how long, and why.
 const LONGER: &[(&str, usize, &str)] = &[
     ("src/harness/run.rs", 400, "a run and the failures it can end with are read together"),
+    ("src/harness/check/cause.rs", 340, "one cause after the other, told apart in this order"),
     ("src/trace/steps.rs", 320, "the canonical form is one set of rules that refer to one another"),
     ("tests/snapshots.rs", 340, "one table of forms and of faults for one grammar"),
+    ("tests/trials.rs", 340, "one test binary, run as a person and as nextest would"),
 ];
 
 /// Folders of one machine, and what lies beside the repository there.

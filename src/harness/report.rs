@@ -60,16 +60,11 @@ pub fn failure(case: &Case, outcome: &Outcome, context: &Context<'_>) -> String 
 
 /// What is said where nothing was found but the snapshot is not what is locked.
 fn without_finding(context: &Context<'_>) -> String {
-    match context.texts {
-        Some(("", _)) => format!(
-            "{}: nothing is locked yet\n  the contract holds and all points obey one law; review it once, then it is locked\n",
-            context.trial
-        ),
-        _ => format!(
-            "{}: the locked snapshot differs\n  every step kept its shape at every point; what differs is below\n",
-            context.trial
-        ),
-    }
+    let (what, then) = match context.texts {
+        Some(("", _)) => ("nothing is locked yet", "what is to be locked is below: review it once"),
+        _ => ("the locked snapshot differs", "no check found anything; what differs is below"),
+    };
+    format!("{}: {what}\n  {then}\n", context.trial)
 }
 
 fn headline(finding: &Finding, context: &Context<'_>) -> String {
@@ -186,7 +181,7 @@ fn advice(outcome: &Outcome, context: &Context<'_>) -> &'static str {
         "contract broken: accepting the snapshot will not make this green"
     } else if all.iter().all(|s| *s == Some(Source::Baseline)) && context.snapshot.is_some() {
         "accept it, if it is meant, with cargo insta review"
-    } else if all.iter().any(|s| *s == Some(Source::Law)) {
+    } else if all.contains(&Some(Source::Law)) {
         "not every point obeys one law: accepting the snapshot will not make this green"
     } else {
         "no snapshot decides this: mend the model, or what the case says of it"

@@ -27,6 +27,8 @@ pub struct Setup<'a> {
     pub dtype: DType,
     /// Where it runs.
     pub device: &'a Device,
+    /// Whether reshapes are judged: see [`steps`].
+    pub mixing: bool,
 }
 
 /// What one run showed: shapes and facts, no tensors.
@@ -174,7 +176,7 @@ fn observe_model(
     let outputs = run.result.as_ref().map(|o| o.0.clone()).unwrap_or_default();
     let named: Vec<_> = vars.iter().map(|(n, v)| (n.clone(), v.as_tensor().clone())).collect();
     seen.trace = Trace::read(&run, &Ends { inputs: &inputs.0, params: &named, outputs: &outputs })?;
-    seen.steps = steps(&seen.trace);
+    seen.steps = steps(&seen.trace, setup.mixing);
     if let Err(failure) = run.result {
         seen.failure = Some(failure);
         return Ok((seen, Values::default()));
@@ -302,7 +304,10 @@ fn of_error(error: &candle_core::Error) -> Failure {
         Error::ShapeMismatchBinaryOp { lhs, rhs, op } => (Some(*op), vec![lhs, rhs]),
         Error::UnexpectedNumberOfDims { shape, .. } => (None, vec![shape]),
         Error::DimOutOfRange { shape, op, .. } => (Some(*op), vec![shape]),
-        Error::ShapeMismatchCat { first_shape, .. } => (Some("cat"), vec![first_shape]),
+        Error::ShapeMismatchCat { first_shape, nth_shape, .. } => {
+            (Some("cat"), vec![first_shape, nth_shape])
+        }
+        Error::ShapeMismatch { shape, .. } => (Some("from_vec"), vec![shape]),
         Error::DTypeMismatchBinaryOp { op, .. } => (Some(*op), vec![]),
         Error::OpRequiresAtLeastOneTensor { op } => (Some(*op), vec![]),
         _ => (None, vec![]),

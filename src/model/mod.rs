@@ -8,6 +8,7 @@ mod dense_ssm;
 mod error;
 mod linear;
 pub mod mamba2;
+pub mod train;
 
 pub use activation::{silu, softplus};
 pub use dense_ssm::{DenseSsm, DenseSsmConfig, DenseSsmDims};

@@ -7,7 +7,7 @@ use shapelock::tap;
 
 use super::kit::{BATCH, SSM, Small, output, project, small, states};
 
-/// The right twin and four wrong forms.
+/// The right twin, four wrong forms, and an axis that does not exist, which is not looked at where b = 1.
 pub fn subjects() -> Vec<Small> {
     vec![
         loaded("samples_cat_0", |samples| {
@@ -18,6 +18,9 @@ pub fn subjects() -> Vec<Small> {
         }),
         loaded("samples_cat_2", |samples| {
             tap("batch", Tensor::cat(samples, 2)?) // ~fault
+        }),
+        loaded("samples_cat_3", |samples| {
+            tap("batch", Tensor::cat(samples, 3)?) // ~fault
         }),
         loaded("samples_stack", |samples| {
             tap("batch", Tensor::stack(samples, 0)?) // ~fault

@@ -2,6 +2,7 @@
 //! around its scan.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use candle_core::{Result, Tensor};
 use candle_nn::{Init, VarBuilder};
@@ -29,7 +30,8 @@ pub struct Small {
     name: &'static str,
     inputs: &'static [(&'static str, &'static str)],
     params: &'static [(&'static str, &'static str)],
-    forward: std::sync::Arc<Forward>,
+    forward: Arc<Forward>,
+    reference: Option<Arc<Forward>>,
 }
 
 /// A subject of the zoo.
@@ -39,7 +41,38 @@ pub fn small(
     params: &'static [(&'static str, &'static str)],
     forward: impl Fn(&Parts<'_>) -> Result<Tensor> + Send + Sync + 'static,
 ) -> Small {
-    Small { name, inputs, params, forward: std::sync::Arc::new(forward) }
+    Small { name, inputs, params, forward: Arc::new(forward), reference: None }
+}
+
+impl Small {
+    /// Takes the forward pass of `other` as the definition of its own.
+    pub fn against(mut self, other: &Small) -> Small {
+        self.reference = Some(other.forward.clone());
+        self
+    }
+
+    fn model(
+        &self,
+        forward: &Arc<Forward>,
+        config: &BTreeMap<String, usize>,
+        vb: &VarBuilder<'_>,
+    ) -> Result<Box<dyn Model>> {
+        let dims = self.dims(config).map_err(candle_core::Error::wrap)?;
+        let mut params = BTreeMap::new();
+        for (name, axes) in self.params {
+            let axes = Axes::parse_contract(axes).map_err(candle_core::Error::wrap)?;
+            let shape = axes.eval(&dims).map_err(candle_core::Error::wrap)?;
+            let last = shape.last().copied().unwrap_or(1).max(1) as f64;
+            let bound = 0.5 / last.sqrt();
+            let init = Init::Uniform { lo: -bound, up: bound };
+            params.insert(*name, vb.get_with_hints(shape, name, init)?);
+        }
+        let forward = forward.clone();
+        Ok(Box::new(move |inputs: &Inputs| {
+            let output = forward(&Parts { inputs, params: &params, dims: &dims })?;
+            Ok(Outputs::new().with("output", output))
+        }))
+    }
 }
 
 /// The tensors of one pass.
@@ -90,21 +123,19 @@ impl Subject for Small {
     }
 
     fn build(&self, config: &Self::Config, vb: VarBuilder<'_>) -> Result<Box<dyn Model>> {
-        let dims = self.dims(config).map_err(candle_core::Error::wrap)?;
-        let mut params = BTreeMap::new();
-        for (name, axes) in self.params {
-            let axes = Axes::parse_contract(axes).map_err(candle_core::Error::wrap)?;
-            let shape = axes.eval(&dims).map_err(candle_core::Error::wrap)?;
-            let last = shape.last().copied().unwrap_or(1).max(1) as f64;
-            let bound = 0.5 / last.sqrt();
-            let init = Init::Uniform { lo: -bound, up: bound };
-            params.insert(*name, vb.get_with_hints(shape, name, init)?);
-        }
-        let forward = self.forward.clone();
-        Ok(Box::new(move |inputs: &Inputs| {
-            let output = forward(&Parts { inputs, params: &params, dims: &dims })?;
-            Ok(Outputs::new().with("output", output))
-        }))
+        self.model(&self.forward, config, &vb)
+    }
+
+    fn has_reference(&self) -> bool {
+        self.reference.is_some()
+    }
+
+    fn reference(
+        &self,
+        config: &Self::Config,
+        vb: VarBuilder<'_>,
+    ) -> Option<Result<Box<dyn Model>>> {
+        self.reference.as_ref().map(|forward| self.model(forward, config, &vb))
     }
 }
 

@@ -20,12 +20,14 @@ pub struct Cause {
 /// An op that joined pieces, as far as it explains a shape.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Culprit {
-    /// `joined` for a cat, `stacked` for pieces that got a new axis first.
+    /// `joined` for a cat, `stacked` for pieces that got a new axis first, `reduced` for a sum or mean.
     pub verb: &'static str,
     /// How many pieces.
     pub pieces: usize,
-    /// The shape of each.
+    /// The shape of each; of the first where they differ.
     pub piece: Vec<usize>,
+    /// Whether the pieces differ on the axis.
+    pub ragged: bool,
     /// The axis it used.
     pub axis: usize,
     /// What would have been right: the verb, the shape of each piece and the axis.
@@ -37,13 +39,17 @@ pub struct Culprit {
 pub enum Change {
     /// Axes of the expected shape became one.
     Folded(Vec<Expr>),
-    /// The same axes in another order.
-    Transposed {
-        /// The axes as they should be.
-        expected: Vec<Expr>,
-        /// Position `i` holds axis `order[i]` of them.
-        order: Vec<usize>,
+    /// An axis that is the product of some became these.
+    Split(Vec<Expr>),
+    /// Axes of the expected shape, and what stands in their place.
+    Became {
+        /// What is gone.
+        gone: Vec<Expr>,
+        /// What is new.
+        new: Vec<Expr>,
     },
+    /// The same axes in another order: those that moved, as they stand now.
+    Transposed(Vec<Expr>),
     /// An axis is gone.
     Lost(Expr),
     /// An axis is one too many.
@@ -83,7 +89,16 @@ pub enum Change {
     /// A step is there that should not be.
     Unexpected,
     /// A product whose right side would fit transposed.
-    Untransposed(Vec<usize>),
+    Untransposed {
+        /// The right side.
+        right: Vec<usize>,
+        /// The ranks of both sides.
+        ranks: (usize, usize),
+    },
+    /// Pieces to be joined that differ on these axes, more than the one they are joined on.
+    Ragged(Vec<usize>),
+    /// An axis that pieces of this rank do not have.
+    NoAxis(usize),
     /// A product of tensors of different rank.
     Ranks(usize, usize),
     /// Something else.
@@ -124,15 +139,28 @@ fn mixed(expected: Option<&Shape>, all: &[RawOp], ops: &[usize]) -> Option<Cause
     Some(Cause { op: joined_before(own, expected, all), change })
 }
 
-/// The cause of a product that candle refused.
-pub fn cause_of_product(operands: &[Vec<usize>]) -> Option<Cause> {
-    let [left, right] = operands else { return None };
-    let change = match (left.as_slice(), right.as_slice()) {
-        ([.., _, k], [.., n, m]) if k == m && k != n => Change::Untransposed(right.clone()),
-        _ if left.len() != right.len() => Change::Ranks(left.len(), right.len()),
+/// The cause of an op that candle refused.
+pub fn cause_of_error(op: &str, operands: &[Vec<usize>]) -> Option<Cause> {
+    let change = match (op, operands) {
+        ("matmul", [left, right]) => product(left, right)?,
+        ("cat", [one, other]) if one.len() == other.len() => {
+            let differ = (0..one.len()).filter(|&i| one.get(i) != other.get(i)).collect();
+            Change::Ragged(differ)
+        }
+        ("cat", [piece]) => Change::NoAxis(piece.len()),
         _ => return None,
     };
     Some(Cause { op: None, change })
+}
+
+fn product(left: &[usize], right: &[usize]) -> Option<Change> {
+    match (left, right) {
+        ([.., _, k], [.., n, m]) if k == m && k != n => {
+            Some(Change::Untransposed { right: right.to_vec(), ranks: (left.len(), right.len()) })
+        }
+        _ if left.len() != right.len() => Some(Change::Ranks(left.len(), right.len())),
+        _ => None,
+    }
 }
 
 /// Both shapes in symbols. Where the actual ones are not known, an extent takes the symbol of the expected axis that has
@@ -158,9 +186,11 @@ fn symbols(expected: &Shape, actual: &Shape) -> (Vec<Expr>, Vec<Expr>) {
 fn change(want: &[Expr], have: &[Expr]) -> Option<Change> {
     transposed(want, have)
         .or_else(|| folded(want, have))
+        .or_else(|| folded(have, want).map(split))
         .or_else(|| lost(want, have))
         .or_else(|| extra(want, have))
         .or_else(|| replaced(want, have))
+        .or_else(|| became(want, have))
 }
 
 fn transposed(want: &[Expr], have: &[Expr]) -> Option<Change> {
@@ -172,9 +202,9 @@ fn transposed(want: &[Expr], have: &[Expr]) -> Option<Change> {
         taken[at] = true;
         order.push(at);
     }
-    let moved = order.iter().enumerate().any(|(i, at)| i != *at);
-    (want.len() == have.len() && moved)
-        .then(|| Change::Transposed { expected: want.to_vec(), order })
+    let moved = order.iter().enumerate().filter(|(i, at)| i != *at).map(|(i, _)| have[i].clone());
+    let moved: Vec<Expr> = moved.collect();
+    (want.len() == have.len() && !moved.is_empty()).then_some(Change::Transposed(moved))
 }
 
 /// An axis that is the product of two or three expected axes that are not there by themselves.
@@ -188,6 +218,24 @@ fn folded(want: &[Expr], have: &[Expr]) -> Option<Change> {
     let pairs = pairs.map(|(i, j)| vec![gone[i], gone[j]]);
     let found = pairs.chain([gone.clone()]).find(|axes| axes.len() > 1 && new(&product(axes)));
     found.map(|axes| Change::Folded(axes.into_iter().cloned().collect()))
+}
+
+/// What was folded in the other direction.
+fn split(folded: Change) -> Change {
+    match folded {
+        Change::Folded(axes) => Change::Split(axes),
+        other => other,
+    }
+}
+
+/// The axes that only one of the shapes has, where both have some.
+fn became(want: &[Expr], have: &[Expr]) -> Option<Change> {
+    let one = Expr::constant(1);
+    let without = |axes: &[Expr], others: &[Expr]| -> Vec<Expr> {
+        axes.iter().filter(|axis| **axis != one && !others.contains(axis)).cloned().collect()
+    };
+    let (gone, new) = (without(want, have), without(have, want));
+    (!gone.is_empty() && !new.is_empty()).then_some(Change::Became { gone, new })
 }
 
 fn lost(want: &[Expr], have: &[Expr]) -> Option<Change> {
@@ -221,8 +269,11 @@ fn replaced(want: &[Expr], have: &[Expr]) -> Option<Change> {
 
 /// A cat of equal pieces, with what would have given the expected extents.
 fn culprit(op: &RawOp, expected: Option<&Shape>, all: &[RawOp]) -> Option<Culprit> {
-    let mut found = joined(op, all)?;
     let expected = expected?.extents.as_slice();
+    if let Kind::Reduce(_) = op.kind {
+        return reduced(op, expected, all);
+    }
+    let mut found = joined(op, all)?;
     // Pieces that got an axis of one first may have got it at the wrong place: they are tried without it too.
     let bare = bare(op, all).map(|(piece, _)| piece);
     let pieces = std::iter::once(&found.piece).chain(bare.as_ref());
@@ -239,6 +290,22 @@ fn culprit(op: &RawOp, expected: Option<&Shape>, all: &[RawOp]) -> Option<Culpri
     });
     found.right = right.map(|(verb, piece, axis)| (verb, piece.clone(), axis));
     Some(found)
+}
+
+/// A sum or mean over an axis, where another one would have given the expected extents.
+fn reduced(op: &RawOp, expected: &[usize], all: &[RawOp]) -> Option<Culprit> {
+    let from = &all.get(*op.operands.first()?)?.shape;
+    let differs = |&i: &usize| from.get(i) != op.shape.get(i);
+    let axis = (0..from.len()).find(differs)?;
+    let over = |axis: usize, kept: usize| {
+        let mut shape = from.clone();
+        shape.splice(axis..=axis, std::iter::repeat_n(1, kept));
+        shape
+    };
+    let right = (0..from.len()).filter(|&i| i != axis);
+    let right = right.into_iter().find(|&i| over(i, 0) == expected || over(i, 1) == expected)?;
+    let right = Some(("reduced", from.clone(), right));
+    Some(Culprit { verb: "reduced", pieces: 1, piece: from.clone(), ragged: false, axis, right })
 }
 
 /// The shape of so many pieces, joined on an axis or stacked on a new one.
@@ -268,14 +335,15 @@ fn joined(op: &RawOp, all: &[RawOp]) -> Option<Culprit> {
     let Kind::Cat(axis) = op.kind else { return None };
     let pieces: Vec<&RawOp> = op.operands.iter().filter_map(|&i| all.get(i)).collect();
     let first = pieces.first()?;
-    if pieces.len() < 2 || pieces.iter().any(|piece| piece.shape != first.shape) {
+    if pieces.len() < 2 {
         return None;
     }
+    let ragged = pieces.iter().any(|piece| piece.shape != first.shape);
     let (verb, piece) = match bare(op, all) {
         Some((piece, added)) if added == axis => ("stacked", piece),
         _ => ("joined", first.shape.clone()),
     };
-    Some(Culprit { verb, pieces: pieces.len(), piece, axis, right: None })
+    Some(Culprit { verb, pieces: pieces.len(), piece, ragged, axis, right: None })
 }
 
 /// What the pieces of a cat were before each got an axis of one, and where it got it.

@@ -1,15 +1,16 @@
 //! Models that end with an error, and models that should have.
 
 use super::align::align;
-use super::cause::cause_of_product;
+use super::cause::cause_of_error;
 use super::shapes::at_points;
 use super::tally::Tally;
 use super::{Failed, Finding, What};
-use crate::harness::run::Observation;
+use crate::harness::run::{Failure, Observation};
 use crate::harness::study::{Seen, Study};
 use crate::trace::locate::Place;
 
-/// Points at which the model fails, one finding for each distinct failure.
+/// Points at which the model fails, one finding for each distinct failure. Where none does, but a run with all dims
+/// distinct: that run, since the points then pass by the chance of equal sizes.
 pub(super) fn failed(study: &Study) -> Vec<Finding> {
     let mut findings: Vec<Finding> = Vec::new();
     let mut kinds: Vec<(Option<String>, Vec<Place>)> = Vec::new();
@@ -24,18 +25,25 @@ pub(super) fn failed(study: &Study) -> Vec<Finding> {
             failure.is_some_and(|f| (&f.op, &f.places) == (&kind.0, &kind.1))
         };
         let tally = Tally::new(study.seen.iter().map(|seen| (&seen.point, same(seen))));
-        let operands = failure.operands.iter().map(|o| (o.clone(), owner(o, &seen.run)));
-        let product = failure.op.as_deref() == Some("matmul");
-        let failed = Failed {
-            failure: failure.clone(),
-            operands: operands.collect(),
-            rows: align(&[], &seen.run.steps),
-            cause: cause_of_product(&failure.operands).filter(|_| product),
-        };
-        findings.push(at_points(study, tally, What::Failed(Box::new(failed))));
+        findings.push(at_points(study, tally, told(failure, &seen.run)));
         kinds.push(kind);
     }
+    if let (true, Some(failure)) = (findings.is_empty(), &study.witness.failure) {
+        let tally = Tally::new(study.seen.iter().map(|seen| (&seen.point, false)));
+        findings.push(at_points(study, tally, told(failure, &study.witness)));
+    }
     findings
+}
+
+/// An error, with what its operands are in the model and why it came.
+fn told(failure: &Failure, run: &Observation) -> What {
+    let operands = failure.operands.iter().map(|o| (o.clone(), owner(o, run)));
+    What::Failed(Box::new(Failed {
+        failure: failure.clone(),
+        operands: operands.collect(),
+        rows: align(&[], &run.steps),
+        cause: failure.op.as_deref().and_then(|op| cause_of_error(op, &failure.operands)),
+    }))
 }
 
 /// What in the model has the shape of an operand: a parameter, or else the latest step.

@@ -12,7 +12,7 @@ pub struct Tally {
     pub passed: Vec<String>,
     /// A condition that holds at all passing points and at none of the others.
     pub passing: Option<Condition>,
-    /// The value of one dim that all failing points have and no other.
+    /// A condition that holds at all failing points and at none of the others.
     pub failing: Option<Condition>,
 }
 
@@ -27,7 +27,7 @@ impl Tally {
             failed: names(&failed),
             passed: names(&passed),
             passing: tells(&passed, &failed),
-            failing: equal(&failed, &passed),
+            failing: tells(&failed, &passed),
         }
     }
 
@@ -41,7 +41,14 @@ impl Tally {
 fn tells(points: &[&Point], others: &[&Point]) -> Option<Condition> {
     let (first, _) = (points.first()?, others.first()?);
     let varied: Vec<(&str, usize)> = first.dims.iter().collect();
-    let right = |condition: &Condition| separates(condition, points, others);
+    let holds = |condition: &Condition, point: &&Point| condition.eval(&point.dims) == Ok(true);
+    let right = |condition: &Condition| {
+        points.iter().all(|p| holds(condition, p)) && !others.iter().any(|p| holds(condition, p))
+    };
+    let value = |symbol: &str, comparison, n: usize| {
+        Condition::compare(Expr::dim(symbol), comparison, Expr::constant(n as i64))
+    };
+    let equal = varied.iter().map(|(symbol, n)| value(symbol, Comparison::Equal, *n));
     let bounded = varied.iter().flat_map(|(symbol, _)| {
         let all = points.iter().filter_map(|p| p.dims.get(symbol));
         let (least, most) = (all.clone().min().unwrap_or(0), all.max().unwrap_or(0));
@@ -52,21 +59,5 @@ fn tells(points: &[&Point], others: &[&Point]) -> Option<Condition> {
             .iter()
             .map(|(b, _)| Condition::compare(Expr::dim(a), Comparison::Equal, Expr::dim(b)))
     });
-    equal(points, others).or_else(|| bounded.chain(pairs).find(right))
-}
-
-/// The value of one dim that all of `these` have and none of the `others`.
-fn equal(these: &[&Point], others: &[&Point]) -> Option<Condition> {
-    let (first, _) = (these.first()?, others.first()?);
-    let values = first.dims.iter().map(|(symbol, n)| value(symbol, Comparison::Equal, n));
-    values.into_iter().find(|condition| separates(condition, these, others))
-}
-
-fn separates(condition: &Condition, these: &[&Point], others: &[&Point]) -> bool {
-    let holds = |point: &&Point| condition.eval(&point.dims) == Ok(true);
-    these.iter().all(holds) && !others.iter().any(holds)
-}
-
-fn value(symbol: &str, comparison: Comparison, n: usize) -> Condition {
-    Condition::compare(Expr::dim(symbol), comparison, Expr::constant(n as i64))
+    equal.chain(bounded).chain(pairs).find(right)
 }

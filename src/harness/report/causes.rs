@@ -1,6 +1,6 @@
 //! Causes in words.
 
-use crate::dims::{Axes, Expr};
+use crate::dims::Expr;
 use crate::harness::check::cause::{Cause, Change, Culprit};
 
 /// What a symbol of the glossary stands for; the symbol itself where it is none.
@@ -32,7 +32,17 @@ pub fn text(cause: &Cause) -> Option<String> {
 }
 
 fn culprit(op: &Culprit) -> String {
-    let done = format!("{} × {:?} {} on axis {}", op.pieces, op.piece, op.verb, op.axis);
+    if op.verb == "reduced" {
+        let right = op.right.as_ref().map(|(_, _, axis)| format!(", was {axis}"));
+        return format!(
+            "{:?} reduced over axis {}{}",
+            op.piece,
+            op.axis,
+            right.unwrap_or_default()
+        );
+    }
+    let unlike = if op.ragged { " and unlike ones" } else { "" };
+    let done = format!("{} × {:?}{unlike} {} on axis {}", op.pieces, op.piece, op.verb, op.axis);
     match &op.right {
         Some((verb, piece, axis)) if *piece != op.piece => {
             format!("{done}, was {piece:?} {verb} on axis {axis}")
@@ -46,11 +56,21 @@ fn culprit(op: &Culprit) -> String {
 fn change(change: &Change) -> Option<String> {
     Some(match change {
         Change::Folded(axes) => {
-            let words: Vec<String> = axes.iter().map(named).collect();
-            format!("{} folded", words.join(" and "))
+            format!("{} folded", list(axes))
         }
-        Change::Transposed { expected, order } => transposed(expected, order),
-        Change::Lost(axis) => format!("axis {} lost", named(axis)),
+        Change::Split(axes) => {
+            let product = axes.iter().cloned().reduce(|p, e| p * e)?;
+            format!("{product} split into {}", list(axes))
+        }
+        Change::Became { gone, new } => format!("{} became {}", list(gone), list(new)),
+        Change::Transposed(axes) => {
+            let words: Vec<String> = axes.iter().map(named).collect();
+            match words.as_slice() {
+                [one, other] => format!("{one} and {other} exchanged"),
+                _ => format!("axes moved: {} in this order", words.join(", ")),
+            }
+        }
+        Change::Lost(axis) => format!("the axis {} is lost", named(axis)),
         Change::Extra { axis, extent } => format!("an axis of {extent} added at {axis}"),
         Change::Broadcast(shapes) => {
             let shapes: Vec<String> = shapes.iter().map(|s| format!("{s:?}")).collect();
@@ -67,8 +87,19 @@ fn change(change: &Change) -> Option<String> {
         }
         Change::Missing => "the step is missing".into(),
         Change::Unexpected => "the step is one too many".into(),
-        Change::Untransposed(shape) => {
-            format!("the right side {shape:?} would fit transposed: it lacks a .t()")
+        Change::Untransposed { right, ranks } => {
+            let fits = format!("the right side {right:?} would fit transposed: it lacks a .t()");
+            match ranks {
+                (l, r) if l != r => format!("{fits}, and ranks {l} and {r} want broadcast_matmul"),
+                _ => fits,
+            }
+        }
+        Change::Ragged(axes) => {
+            let axes: Vec<String> = axes.iter().map(ToString::to_string).collect();
+            format!("the pieces differ on axis {}: pad them to one length", axes.join(" and "))
+        }
+        Change::NoAxis(rank) => {
+            format!("no such axis: the pieces have {rank}; a single piece is never looked at")
         }
         Change::Ranks(left, right) => {
             format!("ranks {left} and {right}: matmul wants them equal, broadcast_matmul does not")
@@ -77,18 +108,8 @@ fn change(change: &Change) -> Option<String> {
     })
 }
 
-/// Two axes that changed places, or all of them in their new order.
-fn transposed(expected: &[Expr], order: &[usize]) -> String {
-    let moved: Vec<&Expr> = (0..order.len())
-        .filter(|&i| order.get(i) != Some(&i))
-        .filter_map(|i| expected.get(i))
-        .collect();
-    if let &[a, b] = moved.as_slice() {
-        return format!("{} and {} exchanged", named(a), named(b));
-    }
-    let list = |axes: Vec<&Expr>| Axes(axes.into_iter().cloned().collect()).to_string();
-    let now = order.iter().filter_map(|&i| expected.get(i)).collect();
-    format!("axes in the order {}, was {}", list(now), list(expected.iter().collect()))
+fn list(axes: &[Expr]) -> String {
+    axes.iter().map(named).collect::<Vec<_>>().join(" and ")
 }
 
 fn named(axis: &Expr) -> String {

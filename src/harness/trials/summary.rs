@@ -14,10 +14,9 @@ pub(super) struct Summary {
 
 impl Summary {
     /// Counts a trial and why it is skipped.
-    pub(super) fn add(&mut self, name: String, skip: Option<String>) {
+    pub(super) fn add(&mut self, case: String, skip: Option<String>) {
         self.trials += 1;
-        self.cases
-            .insert(name.rsplit_once("::").map_or(name.as_str(), |(case, _)| case).to_owned());
+        self.cases.insert(case);
         if let Some(reason) = skip {
             *self.skipped.entry(reason).or_default() += 1;
         }

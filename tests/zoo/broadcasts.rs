@@ -1,0 +1,88 @@
+//! Operands that broadcast where they should have had one shape.
+
+use candle_core::{Device, Tensor};
+use shapelock::tap;
+
+use super::kit::{BATCH, Small, small};
+
+const STATE: &[(&str, &str)] = &[("B", "n d")];
+const PREDICTION: &[(&str, &str)] = &[("head.weight", "1 d")];
+const WITH_TARGET: &[(&str, &str)] = &[("input", "b l d"), ("target", "b")];
+/// Tokens that an attention has seen before.
+const CACHED: usize = 5;
+
+/// Four faults, each after its right twin.
+pub fn subjects() -> Vec<Small> {
+    vec![
+        small("skip_of_last_token", BATCH, STATE, |parts| {
+            let (u, last) = last_token(parts)?;
+            let skip = u.narrow(1, 0, 1)?.squeeze(1)?; // (b, n)
+            tap("skip", last.broadcast_add(&skip)?) // (b, n)
+        }),
+        small("skip_with_time_axis", BATCH, STATE, |parts| {
+            let (u, last) = last_token(parts)?;
+            let skip = u.narrow(1, 0, 1)?; // (b, 1, n)
+            tap("skip", last.broadcast_add(&skip)?) // ~fault
+        }),
+        small("error_of_targets", WITH_TARGET, PREDICTION, |parts| {
+            let target = parts.get("target")?.unsqueeze(1)?; // (b, 1)
+            tap("error", predicted(parts)?.broadcast_sub(&target)?) // (b, 1)
+        }),
+        small("error_against_all_targets", WITH_TARGET, PREDICTION, |parts| {
+            let target = parts.get("target")?; // (b)
+            tap("error", predicted(parts)?.broadcast_sub(&target)?) // ~fault
+        }),
+        small("bias_broadcast", BATCH, &[("bias", "l d")], |parts| {
+            tap("biased", parts.get("input")?.broadcast_add(&parts.get("bias")?)?) // (b, l, d)
+        }),
+        small("bias_repeated", BATCH, &[("bias", "l d")], |parts| {
+            let x = parts.get("input")?; // (b, l, d)
+            let bias = parts.get("bias")?.repeat((2, 1))?; // (2·l, d)
+            let x = Tensor::cat(&[&x, &x], 1)?;
+            tap("biased", x.broadcast_add(&bias)?) // ~fault
+        }),
+        small("mask_over_cache", BATCH, STATE, |parts| {
+            let scores = scores(parts)?; // (b, l, l + 5)
+            let (_, l, all) = scores.dims3()?;
+            tap("masked", scores.broadcast_add(&causal(l, all)?)?) // (b, l, l + 5)
+        }),
+        small("square_mask_over_cache", BATCH, STATE, |parts| {
+            let scores = scores(parts)?; // (b, l, l + 5)
+            let (_, l, _) = scores.dims3()?;
+            tap("masked", scores.broadcast_add(&causal(l, l)?)?) // ~fault
+        }),
+    ]
+}
+
+type Result<T> = candle_core::Result<T>;
+type Parts<'a> = super::kit::Parts<'a>;
+
+/// Every token (b, l, n), and the last (b, n).
+fn last_token(parts: &Parts<'_>) -> Result<(Tensor, Tensor)> {
+    let u = parts.get("input")?.broadcast_matmul(&parts.get("B")?.t()?)?;
+    let u = tap("scan_input", u)?; // (b, l, n)
+    let last = u.narrow(1, u.dim(1)? - 1, 1)?.squeeze(1)?;
+    Ok((u, tap("last", last)?)) // (b, n)
+}
+
+/// One number a sample: (b, 1).
+fn predicted(parts: &Parts<'_>) -> Result<Tensor> {
+    let pooled = parts.get("input")?.mean(1)?; // (b, d)
+    tap("predicted", pooled.matmul(&parts.get("head.weight")?.t()?)?)
+}
+
+/// Each token against itself, all others and those seen before: (b, l, l + 5).
+fn scores(parts: &Parts<'_>) -> Result<Tensor> {
+    let q = parts.get("input")?.broadcast_matmul(&parts.get("B")?.t()?)?; // (b, l, n)
+    let (b, _, n) = q.dims3()?;
+    let cache = Tensor::ones((b, CACHED, n), q.dtype(), q.device())?;
+    let k = Tensor::cat(&[&cache, &q], 1)?; // (b, l + 5, n)
+    tap("scores", q.matmul(&k.transpose(1, 2)?.contiguous()?)?)
+}
+
+/// −∞ above the diagonal that ends in the last column.
+fn causal(l: usize, all: usize) -> Result<Tensor> {
+    let hidden = |i: usize, j: usize| if j > i + all - l { f32::NEG_INFINITY } else { 0. };
+    let mask: Vec<f32> = (0..l * all).map(|at| hidden(at / all, at % all)).collect();
+    Tensor::from_vec(mask, (l, all), &Device::Cpu)
+}
