@@ -104,6 +104,8 @@ fn headline(finding: &Finding, context: &Context<'_>) -> String {
     let at_one = |when: &&Condition| when.to_string().ends_with(" == 1");
     if let Some(when) = tally.failing.as_ref().filter(at_one) {
         text.push_str(&format!("  only where {}\n", lines::plain(when)));
+    } else if let Some(dtype) = tally.failing_dtype {
+        text.push_str(&format!("  only in {}\n", dtype.name()));
     } else if let (passed @ 1.., Some(when)) = (tally.passed.len(), &tally.passing) {
         let why = others::why_passing(finding);
         let pass = if passed == 1 { "passes" } else { "pass" };

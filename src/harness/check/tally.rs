@@ -1,6 +1,7 @@
 //! At which points something was found, and what the others have in common.
 
 use crate::dims::{Comparison, Condition, Expr};
+use crate::harness::case::DType;
 use crate::harness::plan::Point;
 
 /// Points by name: where it was found and where not.
@@ -14,6 +15,8 @@ pub struct Tally {
     pub passing: Option<Condition>,
     /// A condition that holds at all failing points and at none of the others.
     pub failing: Option<Condition>,
+    /// The element type that all failing points have and none of the others.
+    pub failing_dtype: Option<DType>,
 }
 
 impl Tally {
@@ -28,6 +31,7 @@ impl Tally {
             passed: names(&passed),
             passing: tells(&passed, &failed),
             failing: tells(&failed, &passed),
+            failing_dtype: dtype(&failed, &passed),
         }
     }
 
@@ -35,6 +39,12 @@ impl Tally {
     pub fn total(&self) -> usize {
         self.failed.len() + self.passed.len()
     }
+}
+
+fn dtype(points: &[&Point], others: &[&Point]) -> Option<DType> {
+    let (first, _) = (points.first()?, others.first()?);
+    let has = |point: &&Point| point.dtype == first.dtype;
+    (points.iter().all(has) && !others.iter().any(has)).then_some(first.dtype)
 }
 
 /// The simplest condition on one dim, or between two, that holds at the one points and at none of the others.
