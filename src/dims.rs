@@ -60,9 +60,7 @@ impl Dims {
 
     /// The value of `symbol`, if it is bound.
     pub fn get(&self, symbol: &str) -> Option<usize> {
-        self.iter()
-            .find(|(known, _)| *known == symbol)
-            .map(|(_, value)| value)
+        self.iter().find(|(known, _)| *known == symbol).map(|(_, value)| value)
     }
 
     /// The place of `symbol` in the declared order.
@@ -72,9 +70,7 @@ impl Dims {
 
     /// Symbols and values in the declared order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, usize)> + Clone {
-        self.0
-            .iter()
-            .map(|(symbol, value)| (symbol.as_str(), *value))
+        self.0.iter().map(|(symbol, value)| (symbol.as_str(), *value))
     }
 
     /// How many symbols are bound.
@@ -90,11 +86,7 @@ impl Dims {
 
 impl<S: Into<String>> FromIterator<(S, usize)> for Dims {
     fn from_iter<I: IntoIterator<Item = (S, usize)>>(pairs: I) -> Self {
-        pairs
-            .into_iter()
-            .fold(Self::new(), |dims, (symbol, value)| {
-                dims.with(symbol, value)
-            })
+        pairs.into_iter().fold(Self::new(), |dims, (symbol, value)| dims.with(symbol, value))
     }
 }
 

@@ -1,2 +1,5 @@
-//! Every case of this repository, over the shipped models.
-shapelock::main!(cases: "cases", registry: shapelock::harness::subjects::shipped());
+//! Every case of this repository, over the shipped models and the zoo.
+
+mod zoo;
+
+shapelock::main!(cases: "cases", registry: zoo::registry());

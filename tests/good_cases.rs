@@ -11,42 +11,23 @@ type Outcome = Result<(), Box<dyn std::error::Error>>;
 const WHOLE: &str = include_str!("toy/whole.yaml");
 
 fn read(yaml: &str) -> Result<Case, Box<dyn std::error::Error>> {
-    Ok(Case::parse(
-        Path::new("cases/toy/a.yaml"),
-        CasePath::new("toy::a")?,
-        yaml.as_bytes(),
-    )?)
+    Ok(Case::parse(Path::new("cases/toy/a.yaml"), CasePath::new("toy::a")?, yaml.as_bytes())?)
 }
 
 #[test]
 fn every_field_is_read() -> Outcome {
     let case = read(WHOLE)?;
     assert_eq!(case.path.to_string(), "toy::a");
-    assert_eq!(
-        (case.subject.as_str(), case.why.as_str()),
-        ("toy", "a reason on two lines")
-    );
+    assert_eq!((case.subject.as_str(), case.why.as_str()), ("toy", "a reason on two lines"));
     assert_eq!(case.seed, 176);
-    assert_eq!(
-        json!(case.config_of(&case.variants[1])),
-        json!({"d": 16, "n": 2})
-    );
+    assert_eq!(json!(case.config_of(&case.variants[1])), json!({"d": 16, "n": 2}));
     assert_eq!(case.matrix.dtypes, [DType::F32, DType::F64]);
     assert_eq!(case.matrix.devices, [DeviceKind::Cpu, DeviceKind::Cuda]);
     assert!(matches!(case.except[1].value, Filter::When(_)));
-    let shapes = case
-        .shapes
-        .iter()
-        .map(|one| format!("{} {}", one.pattern, one.axes));
+    let shapes = case.shapes.iter().map(|one| format!("{} {}", one.pattern, one.axes));
     assert_eq!(
         shapes.collect::<Vec<_>>(),
-        [
-            "input (b, l, d)",
-            "scan.h (b, n)",
-            "layers.*.mixer.x (b, l, n·d)",
-            "loss ()",
-            "one (1)"
-        ]
+        ["input (b, l, d)", "scan.h (b, n)", "layers.*.mixer.x (b, l, n·d)", "loss ()", "one (1)"]
     );
     assert_eq!(case.zero_gradient[0].when.to_string(), "l == 1");
     assert_eq!(case.checks.as_ref().map(Vec::len), Some(2));
@@ -55,15 +36,9 @@ fn every_field_is_read() -> Outcome {
     assert_eq!(case.tolerance("batch", DType::F16), None);
     assert_eq!(case.tags, ["quick", "report-1"]);
     assert_eq!(case.lock, Lock::Named);
-    assert_eq!(
-        case.expect.map(|expect| expect.error),
-        Some("mismatch in (8, 60)".to_owned())
-    );
+    assert_eq!(case.expect.map(|expect| expect.error), Some("mismatch in (8, 60)".to_owned()));
     let fault = case.fault.ok_or("a fault")?;
-    assert_eq!(
-        fault.twin.map(|twin| twin.value),
-        Some("toy_right".to_owned())
-    );
+    assert_eq!(fault.twin.map(|twin| twin.value), Some("toy_right".to_owned()));
     assert_eq!(fault.cause, Some("joined on axis 0".to_owned()));
     assert_eq!((case.budget, case.max_points), (512 << 20, 100));
     Ok(())
@@ -90,10 +65,7 @@ fn what_is_not_written_has_a_default() -> Outcome {
     assert!(case.config.is_empty() && case.shapes.is_empty() && case.checks.is_none());
     assert_eq!(case.seed, 0);
     assert_eq!(case.variants.len(), 1);
-    assert_eq!(
-        (case.variants[0].name.as_str(), case.variants[0].at),
-        ("plain", None)
-    );
+    assert_eq!((case.variants[0].name.as_str(), case.variants[0].at), ("plain", None));
     assert_eq!(case.matrix.dtypes, [DType::F32]);
     assert_eq!(case.matrix.devices, [DeviceKind::Cpu]);
     assert_eq!((case.budget, case.max_points), (4 << 30, 10_000));
@@ -105,25 +77,15 @@ fn what_is_not_written_has_a_default() -> Outcome {
 #[test]
 fn the_examples_of_the_format_are_right() -> Outcome {
     let page = include_str!("../cases/README.md");
-    let blocks = page
-        .split("```yaml\n")
-        .skip(1)
-        .filter_map(|block| block.split("```").next());
-    let cases: Vec<_> = blocks
-        .filter(|block| block.starts_with("subject:"))
-        .collect();
+    let blocks = page.split("```yaml\n").skip(1).filter_map(|block| block.split("```").next());
+    let cases: Vec<_> = blocks.filter(|block| block.starts_with("subject:")).collect();
     assert_eq!(cases.len(), 3);
     for case in cases {
         read(case)?;
     }
-    let fields = page
-        .lines()
-        .filter_map(|line| line.strip_prefix("| `")?.split_once("` | "));
+    let fields = page.lines().filter_map(|line| line.strip_prefix("| `")?.split_once("` | "));
     for (field, _) in fields.take_while(|(field, _)| *field != "b l n") {
-        assert!(
-            WHOLE.contains(&format!("\n{field}:")),
-            "`{field}` is in no test"
-        );
+        assert!(WHOLE.contains(&format!("\n{field}:")), "`{field}` is in no test");
     }
     Ok(())
 }
@@ -166,8 +128,5 @@ fn a_file_may_be_written_in_each_usual_way(#[case] yaml: &str) -> Outcome {
 #[case("*", "states", true)]
 #[case("*", "scan.h", false)]
 fn a_pattern_meets_a_name(#[case] pattern: &str, #[case] name: &str, #[case] meets: bool) {
-    assert_eq!(
-        Pattern::new(pattern).map(|pattern| pattern.matches(name)),
-        Ok(meets)
-    );
+    assert_eq!(Pattern::new(pattern).map(|pattern| pattern.matches(name)), Ok(meets));
 }

@@ -52,24 +52,20 @@ impl Condition {
     /// Both hold.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
-        let parts = [self, other]
-            .into_iter()
-            .flat_map(|condition| match condition.0 {
-                Node::All(parts) => parts,
-                node => vec![Self(node)],
-            });
+        let parts = [self, other].into_iter().flat_map(|condition| match condition.0 {
+            Node::All(parts) => parts,
+            node => vec![Self(node)],
+        });
         Self(Node::All(parts.collect()))
     }
 
     /// At least one holds.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
-        let parts = [self, other]
-            .into_iter()
-            .flat_map(|condition| match condition.0 {
-                Node::Any(parts) => parts,
-                node => vec![Self(node)],
-            });
+        let parts = [self, other].into_iter().flat_map(|condition| match condition.0 {
+            Node::Any(parts) => parts,
+            node => vec![Self(node)],
+        });
         Self(Node::Any(parts.collect()))
     }
 
@@ -82,12 +78,12 @@ impl Condition {
             Node::Compare(left, comparison, right) => {
                 Ok(comparison.holds(left.eval(dims)?, right.eval(dims)?))
             }
-            Node::All(parts) => parts
-                .iter()
-                .try_fold(true, |all, part| Ok(part.eval(dims)? && all)),
-            Node::Any(parts) => parts
-                .iter()
-                .try_fold(false, |any, part| Ok(part.eval(dims)? || any)),
+            Node::All(parts) => {
+                parts.iter().try_fold(true, |all, part| Ok(part.eval(dims)? && all))
+            }
+            Node::Any(parts) => {
+                parts.iter().try_fold(false, |any, part| Ok(part.eval(dims)? || any))
+            }
         }
     }
 
@@ -111,14 +107,8 @@ impl Condition {
 
 impl Comparison {
     /// All comparisons, those of two characters first, so that `<=` is not read as `<`.
-    pub(super) const ALL: [Self; 6] = [
-        Self::Equal,
-        Self::NotEqual,
-        Self::AtMost,
-        Self::AtLeast,
-        Self::Less,
-        Self::Greater,
-    ];
+    pub(super) const ALL: [Self; 6] =
+        [Self::Equal, Self::NotEqual, Self::AtMost, Self::AtLeast, Self::Less, Self::Greater];
 
     /// The sign, as in the text of a condition.
     pub fn sign(self) -> &'static str {

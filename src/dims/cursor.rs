@@ -16,13 +16,7 @@ pub(super) struct Parser<'a> {
 
 impl<'a> Parser<'a> {
     pub(super) fn new(text: &'a str, contract: bool) -> Result<Self, ParseError> {
-        Ok(Self {
-            text,
-            lexemes: lex(text)?,
-            next: 0,
-            depth: 0,
-            contract,
-        })
+        Ok(Self { text, lexemes: lex(text)?, next: 0, depth: 0, contract })
     }
 
     pub(super) fn nested<T>(
@@ -42,10 +36,7 @@ impl<'a> Parser<'a> {
     pub(super) fn operator(&self) -> Option<&'a str> {
         match self.lexemes.get(self.next)? {
             Lexeme { spaced: true, .. } if self.contract => None,
-            Lexeme {
-                token: Token::Sign(sign),
-                ..
-            } => Some(sign),
+            Lexeme { token: Token::Sign(sign), .. } => Some(sign),
             _ => None,
         }
     }
@@ -56,12 +47,7 @@ impl<'a> Parser<'a> {
         read: impl Fn(&mut Self) -> Result<Expr, ParseError>,
     ) -> Result<Expr, ParseError> {
         self.next += 1;
-        if self.contract
-            && self
-                .lexemes
-                .get(self.next)
-                .is_some_and(|lexeme| lexeme.spaced)
-        {
+        if self.contract && self.lexemes.get(self.next).is_some_and(|lexeme| lexeme.spaced) {
             return Err(self.wrong("an axis without spaces in it (`l-1`)"));
         }
         read(self)
@@ -82,11 +68,7 @@ impl<'a> Parser<'a> {
     }
 
     pub(super) fn expect(&mut self, text: &str) -> Result<(), ParseError> {
-        if self.take(text) {
-            Ok(())
-        } else {
-            Err(self.wrong(&format!("`{text}`")))
-        }
+        if self.take(text) { Ok(()) } else { Err(self.wrong(&format!("`{text}`"))) }
     }
 
     pub(super) fn end<T>(&self, value: T) -> Result<T, ParseError> {
@@ -103,11 +85,7 @@ impl<'a> Parser<'a> {
         };
         let message = error.to_string();
         let column = self.lexemes.get(start).map_or(1, |lexeme| lexeme.column);
-        Err(ParseError {
-            text: self.text.to_owned(),
-            column,
-            message,
-        })
+        Err(ParseError { text: self.text.to_owned(), column, message })
     }
 
     pub(super) fn wrong(&self, expected: &str) -> ParseError {
@@ -120,14 +98,7 @@ impl<'a> Parser<'a> {
 
     pub(super) fn error(&self, message: String) -> ParseError {
         let end = self.text.chars().count() + 1;
-        let column = self
-            .lexemes
-            .get(self.next)
-            .map_or(end, |lexeme| lexeme.column);
-        ParseError {
-            text: self.text.to_owned(),
-            column,
-            message,
-        }
+        let column = self.lexemes.get(self.next).map_or(end, |lexeme| lexeme.column);
+        ParseError { text: self.text.to_owned(), column, message }
     }
 }

@@ -45,10 +45,7 @@ pub(super) enum Atom {
 impl Expr {
     /// A fixed number. [`i64::MIN`] has no counterpart above zero and is too large.
     pub fn constant(value: i64) -> Self {
-        Self::sum(vec![Term {
-            factors: vec![],
-            coefficient: value,
-        }])
+        Self::sum(vec![Term { factors: vec![], coefficient: value }])
     }
 
     /// A dim by its symbol.
@@ -76,10 +73,7 @@ impl Expr {
         if self.ceils().max(divisor.ceils()) >= MAX_CEILS {
             return Self(Err(DimsError::Overflow));
         }
-        Self::atom(Atom::Ceil(
-            Box::new(self.clone()),
-            Box::new(divisor.clone()),
-        ))
+        Self::atom(Atom::Ceil(Box::new(self.clone()), Box::new(divisor.clone())))
     }
 
     /// The value at `dims`.
@@ -91,9 +85,7 @@ impl Expr {
         for term in self.0.as_ref().map_err(Clone::clone)? {
             let mut product = term.coefficient;
             for factor in &term.factors {
-                product = product
-                    .checked_mul(factor.eval(dims)?)
-                    .ok_or(DimsError::Overflow)?;
+                product = product.checked_mul(factor.eval(dims)?).ok_or(DimsError::Overflow)?;
             }
             sum = sum.checked_add(product).ok_or(DimsError::Overflow)?;
         }
@@ -121,14 +113,7 @@ impl Expr {
     pub fn as_constant(&self) -> Option<i64> {
         match self.0.as_deref() {
             Ok([]) => Some(0),
-            Ok(
-                [
-                    Term {
-                        factors,
-                        coefficient,
-                    },
-                ],
-            ) if factors.is_empty() => Some(*coefficient),
+            Ok([Term { factors, coefficient }]) if factors.is_empty() => Some(*coefficient),
             _ => None,
         }
     }
@@ -136,14 +121,7 @@ impl Expr {
     /// Its symbol, if it is one dim and nothing else.
     pub fn as_dim(&self) -> Option<&str> {
         match self.0.as_deref() {
-            Ok(
-                [
-                    Term {
-                        factors,
-                        coefficient: 1,
-                    },
-                ],
-            ) => match factors.as_slice() {
+            Ok([Term { factors, coefficient: 1 }]) => match factors.as_slice() {
                 [Atom::Dim(symbol)] => Some(symbol),
                 _ => None,
             },
@@ -157,10 +135,7 @@ impl Expr {
     }
 
     fn atom(atom: Atom) -> Self {
-        Self(Ok(vec![Term {
-            factors: vec![atom],
-            coefficient: 1,
-        }]))
+        Self(Ok(vec![Term { factors: vec![atom], coefficient: 1 }]))
     }
 
     /// Merges like terms, in the order of their first appearance.
@@ -178,10 +153,7 @@ impl Expr {
                 None => return Self(Err(DimsError::Overflow)),
             }
         }
-        let terms = merged
-            .into_iter()
-            .map(|(_, term)| term)
-            .filter(|term| term.coefficient != 0);
+        let terms = merged.into_iter().map(|(_, term)| term).filter(|term| term.coefficient != 0);
         let terms: Vec<Term> = terms.collect();
         let too_large =
             |term: &Term| term.factors.len() > MAX_FACTORS || term.coefficient == i64::MIN;
@@ -204,10 +176,7 @@ impl Expr {
                 factors.remove(place);
             }
             let exact = term.coefficient % by.coefficient == 0;
-            exact.then(|| Term {
-                factors,
-                coefficient: term.coefficient / by.coefficient,
-            })
+            exact.then(|| Term { factors, coefficient: term.coefficient / by.coefficient })
         });
         quotients.collect::<Option<Vec<_>>>().map(Self::sum)
     }
@@ -238,10 +207,8 @@ impl Atom {
     fn eval(&self, dims: &Dims) -> Result<i64, DimsError> {
         match self {
             Atom::Dim(symbol) => {
-                let unknown = || DimsError::Unknown {
-                    symbol: symbol.clone(),
-                    dims: dims.to_string(),
-                };
+                let unknown =
+                    || DimsError::Unknown { symbol: symbol.clone(), dims: dims.to_string() };
                 let value = dims.get(symbol).ok_or_else(unknown)?;
                 i64::try_from(value).map_err(|_| DimsError::Overflow)
             }
@@ -249,11 +216,7 @@ impl Atom {
                 divisor @ 1.. => Ok(ceil_div(value.eval(dims)?, divisor)),
                 value => {
                     let divisor = by.to_string();
-                    Err(DimsError::Divisor {
-                        divisor,
-                        value,
-                        dims: dims.to_string(),
-                    })
+                    Err(DimsError::Divisor { divisor, value, dims: dims.to_string() })
                 }
             },
         }

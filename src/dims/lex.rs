@@ -5,9 +5,8 @@ use std::fmt;
 const MAX_TEXT: usize = 4096;
 
 /// Signs of the notation, the longer first.
-const SIGNS: [&str; 16] = [
-    "==", "!=", "<=", ">=", "<", ">", "+", "-", "·", "*", "/", "(", ")", ",", "=", "!",
-];
+const SIGNS: [&str; 16] =
+    ["==", "!=", "<=", ">=", "<", ">", "+", "-", "·", "*", "/", "(", ")", ",", "=", "!"];
 
 /// Words that no dim may be called.
 const WORDS: [&str; 3] = ["ceil", "and", "or"];
@@ -51,11 +50,7 @@ pub(super) fn lex(text: &str) -> Result<Vec<Lexeme<'_>>, ParseError> {
     if text.chars().nth(MAX_TEXT).is_some() {
         let text = text.chars().take(60).chain(['…']).collect();
         let message = format!("more than {MAX_TEXT} characters");
-        return Err(ParseError {
-            text,
-            column: MAX_TEXT + 1,
-            message,
-        });
+        return Err(ParseError { text, column: MAX_TEXT + 1, message });
     }
     let mut lexemes = vec![];
     let (mut rest, mut column, mut spaced) = (text, 1, false);
@@ -63,17 +58,9 @@ pub(super) fn lex(text: &str) -> Result<Vec<Lexeme<'_>>, ParseError> {
         let length = if c.is_whitespace() {
             c.len_utf8()
         } else {
-            let error = |message| ParseError {
-                text: text.to_owned(),
-                column,
-                message,
-            };
+            let error = |message| ParseError { text: text.to_owned(), column, message };
             let (token, length) = token(rest, c).map_err(error)?;
-            lexemes.push(Lexeme {
-                token,
-                column,
-                spaced,
-            });
+            lexemes.push(Lexeme { token, column, spaced });
             length
         };
         spaced = c.is_whitespace();
@@ -94,9 +81,7 @@ fn token(rest: &str, first: char) -> Result<(Token<'_>, usize), String> {
             Err(_) if word.bytes().all(|byte| byte.is_ascii_digit()) => {
                 Err(format!("number `{word}` is beyond 64 bits"))
             }
-            Err(_) => Err(format!(
-                "expected a number, got `{word}` (a product is written `2*i`)"
-            )),
+            Err(_) => Err(format!("expected a number, got `{word}` (a product is written `2*i`)")),
         };
     }
     if !word.is_empty() {

@@ -72,10 +72,7 @@ fn product(left: Expr, right: Expr) -> Expr {
             let Some(coefficient) = a.coefficient.checked_mul(b.coefficient) else {
                 return Expr(Err(DimsError::Overflow));
             };
-            terms.push(Term {
-                factors: [&a.factors[..], &b.factors[..]].concat(),
-                coefficient,
-            });
+            terms.push(Term { factors: [&a.factors[..], &b.factors[..]].concat(), coefficient });
         }
     }
     Expr::sum(terms)

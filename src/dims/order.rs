@@ -38,10 +38,9 @@ impl Atom {
     fn ordered_by(&self, dims: &Dims) -> Self {
         match self {
             Atom::Dim(_) => self.clone(),
-            Atom::Ceil(value, by) => Atom::Ceil(
-                Box::new(value.ordered_by(dims)),
-                Box::new(by.ordered_by(dims)),
-            ),
+            Atom::Ceil(value, by) => {
+                Atom::Ceil(Box::new(value.ordered_by(dims)), Box::new(by.ordered_by(dims)))
+            }
         }
     }
 }

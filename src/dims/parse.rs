@@ -197,11 +197,7 @@ impl Parser<'_> {
 
     /// What stands after `(`, with the closing parenthesis.
     fn group(&mut self) -> Result<Expr, ParseError> {
-        let mut group = if self.contract {
-            self.axis()?
-        } else {
-            self.expr()?
-        };
+        let mut group = if self.contract { self.axis()? } else { self.expr()? };
         while self.contract && self.peek() != Some(Token::Sign(")")) {
             let start = self.next;
             group = group * self.axis()?;

@@ -58,38 +58,18 @@ impl fmt::Display for Atom {
 
 /// One side of a division, in parentheses where the slash would bind tighter than what it holds.
 fn side(f: &mut fmt::Formatter<'_>, expr: &Expr, bare: bool) -> fmt::Result {
-    if bare {
-        write!(f, "{expr}")
-    } else {
-        write!(f, "({expr})")
-    }
+    if bare { write!(f, "{expr}") } else { write!(f, "({expr})") }
 }
 
 fn is_product(expr: &Expr) -> bool {
-    matches!(
-        expr.terms(),
-        [] | [Term {
-            coefficient: 1..,
-            ..
-        }]
-    )
+    matches!(expr.terms(), [] | [Term { coefficient: 1.., .. }])
 }
 
 fn is_factor(expr: &Expr) -> bool {
     match expr.terms() {
         [] => true,
-        [
-            Term {
-                factors,
-                coefficient: 1,
-            },
-        ] => factors.len() <= 1,
-        [
-            Term {
-                factors,
-                coefficient: 2..,
-            },
-        ] => factors.is_empty(),
+        [Term { factors, coefficient: 1 }] => factors.len() <= 1,
+        [Term { factors, coefficient: 2.. }] => factors.is_empty(),
         _ => false,
     }
 }

@@ -182,7 +182,7 @@ pub struct Difference {
     /// Its line, where it is known.
     pub place: Option<Place>,
     /// The nearest places around it, where its own line is not known.
-    pub between: (Option<(String, Place)>, Option<(String, Place)>),
+    pub between: Around,
     /// What was expected, and who says so.
     pub expected: Option<Shape>,
     /// Who says so.
@@ -198,6 +198,9 @@ pub struct Difference {
     /// The error that the run ended with after it.
     pub error: Option<Failure>,
 }
+
+/// The nearest steps before and after whose lines are known.
+pub type Around = (Option<(String, Place)>, Option<(String, Place)>);
 
 /// A shape, with its symbols where they are known.
 #[derive(Debug, Clone, PartialEq)]

@@ -36,7 +36,8 @@ Examples:
   shapelock                                      check every case below cases/
   shapelock check dense_ssm                      check the cases of one folder
   shapelock trace dense_ssm::bug_report          show every step of the forward pass with its shape
-  shapelock trace mamba2::small --point b1-l1-f32-cpu --ops
+  shapelock trace mamba2::scans --point b1-l3-f32-cpu --ops
+                                                 show every op of candle's graph at one point
   shapelock list                                 show what would run, and what not, and why
 
 Without a folder cases/ here, the cases that come with shapelock are used.
@@ -51,7 +52,7 @@ enum Command {
 Examples:
   shapelock check
   shapelock check dense_ssm::bug_report
-  shapelock check cases/mamba2/small.yaml
+  shapelock check cases/mamba2/scans.yaml
   SHAPELOCK_POINT=b8-l60-f32-cpu shapelock check dense_ssm
 
 Snapshots are compared and never written: cargo test and cargo insta review do that.")]
@@ -80,7 +81,7 @@ struct TraceOptions {
     /// The case, by name (dense_ssm::bug_report) or by file
     case: String,
     /// The point, as in b8-l60-f32-cpu; the reference point if not given
-    #[arg(long, env = "SHAPELOCK_POINT")]
+    #[arg(long, env = "SHAPELOCK_POINT", hide_env_values = true)]
     point: Option<String>,
     /// The variant; the first of the case if not given
     #[arg(long)]
@@ -98,18 +99,19 @@ pub fn main() -> ExitCode {
     let root = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
     let (subjects, binary) = (shipped(), "cases".to_owned());
     let suite = Suite { root, cases, subjects, assert: None, binary };
-    run(&suite, std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()))
+    let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
+    ExitCode::from(run(&suite, words))
 }
 
-/// Runs one command on a suite; `words` are the arguments without the program's name.
-pub fn run(suite: &Suite, words: impl Iterator<Item = String>) -> ExitCode {
+/// Runs one command on a suite; `words` are the arguments without the program's name. The exit code.
+pub fn run(suite: &Suite, words: impl Iterator<Item = String>) -> u8 {
     let arguments =
         match Arguments::try_parse_from(std::iter::once("shapelock".into()).chain(words)) {
             Ok(arguments) => arguments,
             Err(error) => {
                 // What clap prints is help or a fault of the arguments; if it cannot be printed nobody is there to read it.
                 let _ = error.print();
-                return ExitCode::from(if error.use_stderr() { NOT_UNDERSTOOD } else { 0 });
+                return if error.use_stderr() { NOT_UNDERSTOOD } else { 0 };
             }
         };
     let options = match Options::read() {
@@ -122,10 +124,10 @@ pub fn run(suite: &Suite, words: impl Iterator<Item = String>) -> ExitCode {
         Command::Trace(wanted) => trace::trace(suite, &machine, &wanted),
         Command::List { cases } => listing::list(suite, &machine, &options, &cases),
     };
-    done.map_or_else(|message| not_understood(&message), ExitCode::from)
+    done.unwrap_or_else(|message| not_understood(&message))
 }
 
-fn not_understood(message: &str) -> ExitCode {
+fn not_understood(message: &str) -> u8 {
     anstream::eprintln!("{}: {message}", style::bad("error"));
-    ExitCode::from(NOT_UNDERSTOOD)
+    NOT_UNDERSTOOD
 }

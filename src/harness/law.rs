@@ -26,6 +26,19 @@ pub struct Law {
     pub parameters: Vec<(String, Axes)>,
 }
 
+impl Law {
+    /// Whether any step is a reshape that mixes axes.
+    pub fn mixes(&self) -> bool {
+        fn any(items: &[Item]) -> bool {
+            items.iter().any(|item| match item {
+                Item::Step(step) => step.mixing,
+                Item::Loop(inner) => any(&inner.body),
+            })
+        }
+        any(&self.forward)
+    }
+}
+
 /// A step, or steps that repeat.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Item {

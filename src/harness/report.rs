@@ -60,16 +60,11 @@ pub fn failure(case: &Case, outcome: &Outcome, context: &Context<'_>) -> String 
 
 /// What is said where nothing was found but the snapshot is not what is locked.
 fn without_finding(context: &Context<'_>) -> String {
-    match context.texts {
-        Some(("", _)) => format!(
-            "{}: nothing is locked yet\n  the contract holds and all points obey one law; review it once, then it is locked\n",
-            context.trial
-        ),
-        _ => format!(
-            "{}: the locked snapshot differs\n  every step kept its shape at every point; what differs is below\n",
-            context.trial
-        ),
-    }
+    let (what, then) = match context.texts {
+        Some(("", _)) => ("nothing is locked yet", "what is to be locked is below: review it once"),
+        _ => ("the locked snapshot differs", "no check found anything; what differs is below"),
+    };
+    format!("{}: {what}\n  {then}\n", context.trial)
 }
 
 fn headline(finding: &Finding, context: &Context<'_>) -> String {
@@ -101,20 +96,29 @@ fn headline(finding: &Finding, context: &Context<'_>) -> String {
             context.trial
         );
     }
-    let at_one = |when: &&Condition| when.to_string().ends_with(" == 1");
-    if let Some(when) = tally.failing.as_ref().filter(at_one) {
-        text.push_str(&format!("  only where {}\n", lines::plain(when)));
-    } else if let Some(dtype) = tally.failing_dtype {
-        text.push_str(&format!("  only in {}\n", dtype.name()));
-    } else if let (passed @ 1.., Some(when)) = (tally.passed.len(), &tally.passing) {
-        let why = others::why_passing(finding);
-        let pass = if passed == 1 { "passes" } else { "pass" };
-        text.push_str(&format!("  {passed} {pass}: {}{why}\n", lines::plain(when)));
-    }
+    text.push_str(&apart(finding));
     for skipped in context.skipped {
         text.push_str(&format!("  {skipped}\n"));
     }
     text
+}
+
+/// What tells the points that pass from the others.
+fn apart(finding: &Finding) -> String {
+    let tally = &finding.tally;
+    let passed = tally.passed.len();
+    let pass = if passed == 1 { "passes" } else { "pass" };
+    let simple = |when: &Condition| when.to_string().contains("==");
+    match (&tally.passing, &tally.failing) {
+        (Some(when), failing) if failing.is_none() || simple(when) => {
+            format!("  {passed} {pass}: {}{}\n", lines::plain(when), others::why_passing(finding))
+        }
+        (_, Some(when)) => format!("  it fails where {}, {passed} {pass}\n", lines::plain(when)),
+        _ => match tally.failing_dtype {
+            Some(dtype) => format!("  it fails in {}, {passed} {pass}\n", dtype.name()),
+            None => String::new(),
+        },
+    }
 }
 
 fn body(case: &Case, finding: &Finding) -> String {
@@ -180,7 +184,7 @@ fn advice(outcome: &Outcome, context: &Context<'_>) -> &'static str {
         "contract broken: accepting the snapshot will not make this green"
     } else if all.iter().all(|s| *s == Some(Source::Baseline)) && context.snapshot.is_some() {
         "accept it, if it is meant, with cargo insta review"
-    } else if all.iter().any(|s| *s == Some(Source::Law)) {
+    } else if all.contains(&Some(Source::Law)) {
         "not every point obeys one law: accepting the snapshot will not make this green"
     } else {
         "no snapshot decides this: mend the model, or what the case says of it"

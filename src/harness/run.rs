@@ -27,6 +27,8 @@ pub struct Setup<'a> {
     pub dtype: DType,
     /// Where it runs.
     pub device: &'a Device,
+    /// Whether reshapes are judged: see [`steps`].
+    pub mixing: bool,
 }
 
 /// What one run showed: shapes and facts, no tensors.
@@ -189,7 +191,7 @@ fn observe_model(
     let outputs = run.result.as_ref().map(|o| o.0.clone()).unwrap_or_default();
     let named: Vec<_> = vars.iter().map(|(n, v)| (n.clone(), v.as_tensor().clone())).collect();
     seen.trace = Trace::read(&run, &Ends { inputs: &inputs.0, params: &named, outputs: &outputs })?;
-    seen.steps = steps(&seen.trace);
+    seen.steps = steps(&seen.trace, setup.mixing);
     if let Err(failure) = run.result {
         seen.failure = Some(failure);
         return Ok((seen, Values::default()));

@@ -58,7 +58,8 @@ pub struct Section {
     pub dtype: String,
     /// The law.
     pub law: Law,
-    /// Parameters whose gradient is zero under a condition, in the order of the law's parameters, each once.
+    /// Parameters whose gradient is zero under a condition: those of the law in its order, each once, then patterns that
+    /// stand for several.
     pub zero: Vec<(String, Condition)>,
 }
 

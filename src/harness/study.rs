@@ -90,7 +90,10 @@ pub fn study(
             continue;
         }
         let device = device(point.device)?;
-        let setup = setup(case, variant, point, &device);
+        let setup = Setup {
+            mixing: study.law.mixes() || study.begun.mixes(),
+            ..setup(case, variant, point, &device)
+        };
         let (run, _) = observe(subject, &setup, depth)?;
         study.seen.push(Seen { point: point.clone(), run });
     }
@@ -145,6 +148,7 @@ fn witness_setup(witness: &Witness, seed: u64) -> Setup<'_> {
         seed,
         dtype: DType::F32,
         device: &Device::Cpu,
+        mixing: true,
     }
 }
 
@@ -154,7 +158,7 @@ fn cuts(run: &Observation, other: &Observation) -> Vec<Cut> {
     let cut = pairs.filter(|(a, b)| a.op == b.op && a.digest != b.digest).map(|(a, _)| {
         let op = &run.trace.ops[a.op];
         let names = || run.trace.names.iter().filter(|name| name.role == Role::Tap);
-        let before = names().filter(|name| name.time < op.time).next_back();
+        let before = names().rfind(|name| name.time < op.time);
         let after = names().find(|name| name.time > op.time);
         let between = (before.map(|n| n.name.clone()), after.map(|n| n.name.clone()));
         Cut { shape: op.shape.clone(), between }
@@ -222,7 +226,7 @@ pub fn setup<'a>(
     device: &'a Device,
 ) -> Setup<'a> {
     let (config, dims, dtype) = (&variant.config, &point.dims, element_type(point.dtype));
-    Setup { config, dims, seed: case.seed, dtype, device }
+    Setup { config, dims, seed: case.seed, dtype, device, mixing: false }
 }
 
 /// Opens a device.

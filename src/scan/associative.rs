@@ -18,7 +18,7 @@ pub(super) fn scan(inputs: &Inputs, sizes: Sizes) -> Result<Output> {
     let update = start_from(inputs, sizes, &decay, update)?; // (b, l, h, p, n)
     let h = inputs.tap("scan.h", prefix(decay, update, sizes.l)?)?; // (b, l, h, p, n)
     let y = h.broadcast_mul(&cmat.unsqueeze(3)?)?.sum(D::Minus1)?; // (b, l, h, p)
-    let state = h.narrow(1, sizes.l - 1, 1)?.squeeze(1)?; // (b, h, p, n)
+    let state = h.narrow(1, sizes.l - 1, 1)?.squeeze(1)?.contiguous()?; // (b, h, p, n)
     Ok(Output { y: inputs.skip(y)?, state })
 }
 

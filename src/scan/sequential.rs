@@ -2,7 +2,7 @@
 //!
 //! S_t = exp(dt_t·A)·S_{t−1} + dt_t·x_t ⊗ B_t, y_t = S_t·C_t + D·x_t, one token after another. One token of it is the
 //! step of generation.
-use candle_core::{D, Result, Tensor};
+use candle_core::{Result, Tensor};
 
 use super::{Inputs, Output, Sizes};
 
@@ -19,7 +19,8 @@ pub(super) fn scan(inputs: &Inputs, sizes: Sizes) -> Result<Output> {
         let decay = at(&decay, t)?.unsqueeze(2)?.unsqueeze(3)?; // (b, h, 1, 1)
         let update = at(&dx, t)?.unsqueeze(3)?.broadcast_mul(&at(&bmat, t)?.unsqueeze(2)?)?; // (b, h, p, n)
         h = inputs.tap("scan.h", (h.broadcast_mul(&decay)? + update)?)?; // (b, h, p, n)
-        ys.push(h.broadcast_mul(&at(&cmat, t)?.unsqueeze(2)?)?.sum(D::Minus1)?); // (b, h, p)
+        let c = at(&cmat, t)?.contiguous()?.unsqueeze(3)?; // (b, h, n, 1)
+        ys.push(h.matmul(&c)?.squeeze(3)?); // (b, h, p)
     }
     let y = inputs.skip(Tensor::stack(&ys, 1)?)?; // (b, l, h, p)
     Ok(Output { y, state: h })

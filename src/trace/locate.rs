@@ -69,8 +69,7 @@ fn parse(at: &str) -> Option<Place> {
 fn foreign(at: &str) -> bool {
     let at = at.replace('\\', "/");
     let elsewhere = ["/rustc/", "/registry/src/", "/git/checkouts/", "/rustlib/"];
-    let not_rust = !at.contains(".rs:");
-    not_rust || elsewhere.iter().any(|part| at.contains(part)) || of_harness(&at)
+    !at.contains(".rs:") || elsewhere.iter().any(|part| at.contains(part)) || of_harness(&at)
 }
 
 /// Inside this crate's trace or harness, wherever it was built.

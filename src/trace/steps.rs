@@ -44,8 +44,11 @@ impl Step {
 }
 
 /// Reduces a trace to its steps, in the order in which they ran.
-pub fn steps(trace: &Trace) -> Vec<Step> {
-    let flow = Flow::new(trace);
+///
+/// `mixing` says whether reshapes are judged at all: where extents coincide, an innocent one can look as if it mixed axes,
+/// so points are judged only where a run with distinct dims showed that something does.
+pub fn steps(trace: &Trace, mixing: bool) -> Vec<Step> {
+    let flow = Flow::new(trace, mixing);
     let mut found: Vec<(usize, Step)> = Vec::new();
     for i in 0..trace.ops.len() {
         if let Some(end) = flow.step_at(i) {
@@ -85,7 +88,7 @@ struct Flow<'a> {
 }
 
 impl<'a> Flow<'a> {
-    fn new(trace: &'a Trace) -> Self {
+    fn new(trace: &'a Trace, judged: bool) -> Self {
         let n = trace.ops.len();
         let (mut readers, mut reader) = (vec![0; n], vec![0; n]);
         let live = live(trace);
@@ -104,7 +107,7 @@ impl<'a> Flow<'a> {
                 *slot = true;
             }
         }
-        let mixing = order::mixing(&trace.ops);
+        let mixing = if judged { order::mixing(&trace.ops) } else { vec![false; n] };
         let shared = shared(trace, &readers, &named);
         let mut flow = Self {
             trace,

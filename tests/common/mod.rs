@@ -1,6 +1,8 @@
 //! Parameters, inputs and measures that the tests of models share.
 #![allow(dead_code, reason = "each test binary uses its own part of it")]
 
+pub mod small;
+
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 

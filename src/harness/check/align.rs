@@ -70,7 +70,7 @@ impl Row {
     pub fn is_same(&self) -> bool {
         match (&self.wanted, &self.actual) {
             (Some(wanted), Some(actual)) => {
-                wanted.shape == *actual && !(self.mixing && !wanted.mixing)
+                wanted.shape == *actual && (!self.mixing || wanted.mixing)
             }
             (Some(wanted), None) => wanted.may_miss || wanted.parameter,
             (None, _) => self.parameter,

@@ -53,8 +53,13 @@ pub enum Change {
         /// What is new.
         new: Vec<Expr>,
     },
-    /// The same axes in another order: those that moved, as they stand now.
-    Transposed(Vec<Expr>),
+    /// The same axes in another order.
+    Transposed {
+        /// The axes as they should be.
+        expected: Vec<Expr>,
+        /// Position `i` holds axis `order[i]` of them.
+        order: Vec<usize>,
+    },
     /// An axis is gone.
     Lost(Expr),
     /// An axis is one too many.

@@ -36,7 +36,7 @@ fn worst(case: &Case, study: &Study, name: &str) -> Option<(&'static str, WrongG
     let all = problems.collect::<Vec<_>>();
     let gradients = || study.seen.iter().filter_map(|seen| gradient(seen, name));
     let never = gradients().count() > 0 && gradients().all(|g| g.shape.is_some() && g.zero);
-    let undeclared = all.iter().any(|w| *w == WrongGradient::Zero);
+    let undeclared = all.contains(&WrongGradient::Zero);
     if never && (undeclared || zero.is_some()) {
         return Some(("3 zero everywhere", WrongGradient::ZeroEverywhere));
     }

@@ -69,8 +69,7 @@ fn worst(own: &Values, reference: &Values, tolerance: f64) -> Option<Disagreemen
             tolerance,
         }
     });
-    // A comparison with NaN is false, so what is not within the tolerance is kept.
-    let beyond = compared.filter(|d| !(d.error <= tolerance));
+    let beyond = compared.filter(|d| d.error.is_nan() || d.error > tolerance);
     beyond.max_by(|a, b| b.gradient.cmp(&a.gradient).then(a.error.total_cmp(&b.error)))
 }
 

@@ -9,14 +9,13 @@ use super::align::{Row, Wanted, align, first_wrong};
 use super::cause::{cause, cause_of_unpaired};
 use super::failed::{failed, not_failed};
 use super::tally::Tally;
-use super::{Check, Difference, Finding, Shape, Source, What};
+use super::{Around, Check, Difference, Finding, Shape, Source, What};
 use crate::dims::Dims;
 use crate::harness::case::{Case, Lock};
 use crate::harness::law::expand::expand;
 use crate::harness::law::{Law, starred};
 use crate::harness::run::Observation;
 use crate::harness::study::Study;
-use crate::trace::locate::Place;
 use crate::trace::order::joins;
 use crate::trace::steps::{Step, module};
 
@@ -254,8 +253,7 @@ fn own_axes(
 }
 
 /// The nearest steps with a line before and after.
-#[allow(clippy::type_complexity)]
-fn around(rows: &[Row], at: usize) -> (Option<(String, Place)>, Option<(String, Place)>) {
+fn around(rows: &[Row], at: usize) -> Around {
     let place = |row: &Row| Some((row.name.clone(), row.place.clone()?));
     let before = rows[..at].iter().rev().find_map(place);
     let after = rows[at + 1..].iter().find_map(place);

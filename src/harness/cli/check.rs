@@ -9,8 +9,9 @@ use indicatif::{ProgressBar, ProgressStyle};
 use super::choose::choose;
 use super::style::{bad, good, left_out};
 use super::{FAILED, NOT_UNDERSTOOD};
+use crate::harness::case::DeviceKind;
 use crate::harness::plan::Environment;
-use crate::harness::trials::{self, Done, Listed, Options, Suite, Work};
+use crate::harness::trials::{self, Done, Listed, Options, Suite, Work, counted};
 
 /// Runs the trials of the wanted cases, prints a line for each and the report of each that fails, and ends with counts.
 ///
@@ -52,10 +53,12 @@ fn progress(trials: usize) -> ProgressBar {
 #[derive(Default)]
 struct Tally {
     cases: BTreeSet<String>,
-    points: usize,
+    /// The points of each case on each device.
+    points: BTreeMap<(String, DeviceKind), usize>,
     passed: usize,
     failed: usize,
     unlocked: usize,
+    unverified: BTreeSet<String>,
     unreadable: usize,
     /// How many were skipped, by reason.
     skipped: BTreeMap<String, usize>,
@@ -72,15 +75,16 @@ impl Tally {
         }
         match &listed.work {
             Work::Check(job) => match trials::run(suite, job, options.point.as_deref()) {
-                Ok(Done { points, unlocked }) => {
+                Ok(Done { points, unlocked, unverified }) => {
+                    self.unverified.extend(unverified);
                     self.passed += 1;
-                    self.points += points;
+                    self.points.insert((listed.case.clone(), job.device), points);
                     self.unlocked += usize::from(unlocked);
-                    format!("{} {name}, {points} points", good("ok     "))
+                    format!("{} {name}, {}", good("ok     "), counted(points, "point"))
                 }
                 Err(text) => {
                     self.failed += 1;
-                    self.points += job.points;
+                    self.points.insert((listed.case.clone(), job.device), job.points);
                     format!("{} {name}\n\n{}\n", bad("FAILED "), text.trim_end())
                 }
             },
@@ -106,15 +110,21 @@ impl Tally {
     }
 
     fn text(&self) -> String {
-        let Self { points, passed, failed, unreadable, .. } = self;
+        let Self { passed, failed, unreadable, .. } = self;
+        let points: usize = self.points.values().sum();
         let skipped: usize = self.skipped.values().sum();
         let mut text = format!(
-            "\n{} cases, {points} points: {passed} checks passed, {} failed, {skipped} skipped\n",
-            self.cases.len(),
+            "\n{}, {}: {} passed, {} failed, {skipped} skipped\n",
+            counted(self.cases.len(), "case"),
+            counted(points, "point"),
+            counted(*passed, "check"),
             failed + unreadable,
         );
         for (reason, count) in &self.skipped {
             text.push_str(&format!("  {count} skipped: {reason}\n"));
+        }
+        for name in &self.unverified {
+            text.push_str(&format!("  not verified here, the snapshot of {name}\n"));
         }
         if self.unlocked > 0 {
             let count = self.unlocked;

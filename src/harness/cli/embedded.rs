@@ -10,4 +10,5 @@ macro_rules! embedded {
 
 embedded! {
     "dense_ssm::bug_report": "dense_ssm/bug_report.yaml",
+    "mamba2::scans": "mamba2/scans.yaml",
 }

@@ -3,7 +3,7 @@
 use super::choose::choose;
 use super::style::{bad, faint, left_out};
 use crate::harness::plan::Environment;
-use crate::harness::trials::{self, Options, Suite, Work};
+use crate::harness::trials::{self, Options, Suite, Work, counted};
 
 /// Prints every trial with the number of its points, or why it does not run.
 ///
@@ -25,7 +25,7 @@ pub(super) fn list(
                 anstream::println!("{name:<width$}  {}", left_out(format!("skipped: {reason}")))
             }
             (Work::Check(job), None) => {
-                anstream::println!("{name:<width$}  {}", faint(format!("{} points", job.points)));
+                anstream::println!("{name:<width$}  {}", faint(counted(job.points, "point")));
             }
             (Work::NoSubject(_), None) if suite.is_partial() => {
                 anstream::println!(

@@ -13,7 +13,7 @@ use crate::harness::plan::{Environment, Point, VariantPlan, absent, plan};
 use crate::harness::run::{Depth, Failure, Observation, observe};
 use crate::harness::study::{Study, device, inferred, setup};
 use crate::harness::subject::{AnySubject, Described};
-use crate::harness::trials::{self, Options, Suite, Work};
+use crate::harness::trials::{self, Options, Suite, Work, on_large_stack};
 use crate::trace::Trace;
 
 /// Prints the steps, or the ops, of a case at a point; up to the error where the model fails.
@@ -31,7 +31,9 @@ pub(super) fn trace(
     let plan = plan(&case, &Described(subject)).map_err(|errors| errors.to_string())?;
     let variant = variant(&plan.variants, wanted.variant.as_deref())?;
     let point = point(variant, machine, wanted.point.as_deref())?;
-    let run = observed(&case, variant, point, subject)?;
+    let observed = || observed(&case, variant, point, subject, wanted.ops);
+    let observed = on_large_stack("trace", observed)?;
+    let (run, text) = observed.map_err(|panic| panic.message)??;
     let name = if variant.name == "plain" { String::new() } else { format!(" / {}", variant.name) };
     anstream::println!(
         "{}{name} at {} {} on {}\n",
@@ -40,13 +42,8 @@ pub(super) fn trace(
         point.dtype,
         point.device
     );
-    if wanted.ops {
-        anstream::print!("{}", ops(&run.trace));
-    } else {
-        let study = inferred(&case, variant, subject).map_err(|error| error.to_string())?;
-        anstream::print!("{}", steps(&study, &run));
-    }
-    Ok(match &run.failure {
+    anstream::print!("{text}");
+    Ok(match &run {
         None => 0,
         Some(failure) => {
             anstream::print!("\n{}", failed(failure));
@@ -111,16 +108,23 @@ fn point<'a>(
     }
 }
 
+/// How the run ended, and its table.
 fn observed(
     case: &Case,
     variant: &VariantPlan,
     point: &Point,
     subject: &dyn AnySubject,
-) -> Result<Observation, String> {
+    by_ops: bool,
+) -> Result<(Option<Failure>, String), String> {
     let device = device(point.device).map_err(|error| error.to_string())?;
     let setup = setup(case, variant, point, &device);
     let (run, _) = observe(subject, &setup, Depth::Forward).map_err(|error| error.to_string())?;
-    Ok(run)
+    let text = if by_ops {
+        ops(&run.trace)
+    } else {
+        steps(&inferred(case, variant, subject).map_err(|error| error.to_string())?, &run)
+    };
+    Ok((run.failure, text))
 }
 
 /// The steps with their axes, as far as the law is known; the repeats of a loop are one line.
@@ -166,12 +170,18 @@ fn cells(row: &Row) -> [String; 4] {
     [name, axes, shape, place]
 }
 
+/// Operands of one op that are shown: a `cat` may have hundreds.
+const OPERANDS: usize = 4;
+
 /// Every op of candle's graph in the order in which it ran.
 fn ops(trace: &Trace) -> String {
     let line = |(index, op): (usize, &crate::trace::op::RawOp)| {
         let named = trace.names.iter().find(|name| name.op == index).map(|name| name.name.clone());
         let name = op.param.clone().or(named).unwrap_or_default();
-        let from: Vec<String> = op.operands.iter().map(|operand| format!("#{operand}")).collect();
+        let from = op.operands.iter().take(OPERANDS).map(|operand| format!("#{operand}"));
+        let more = op.operands.len().saturating_sub(OPERANDS);
+        let more = (more > 0).then(|| format!("… {more} more"));
+        let from: Vec<String> = from.chain(more).collect();
         let kind = format!("#{index} {} {}", op.kind.name(), op.kind.arguments());
         [kind.trim_end().to_owned(), from.join(" "), format!("{:?} {}", op.shape, op.dtype), name]
     };

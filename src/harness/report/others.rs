@@ -20,7 +20,7 @@ pub fn why_passing(finding: &Finding) -> &'static str {
     match &cause.change {
         _ if one.is_some_and(|dim| finding.at.get(dim) == pieces) => ", nothing to concatenate",
         Change::Folded(_) if one.is_some() => ", nothing to fold",
-        Change::Transposed(_) => ", the exchange cannot be seen",
+        Change::Transposed { .. } => ", the exchange cannot be seen",
         Change::Mixed { .. } => ", nothing to mix",
         Change::Broadcast(_) if one.is_some() => ", nothing to broadcast",
         _ => "",

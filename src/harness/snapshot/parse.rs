@@ -101,7 +101,7 @@ impl<'a> Reader<'a> {
         while self.peek().is_some_and(|line| !line.is_empty()) {
             let (name, axes, condition) = self.line(parameter)?;
             zero.extend(condition.map(|condition| (name.clone(), condition)));
-            parameters.push((name, axes));
+            parameters.extend(axes.map(|axes| (name, axes)));
         }
         Ok(Section { subject, variant, reference, dtype, law: Law { forward, parameters }, zero })
     }
@@ -210,22 +210,24 @@ fn item(line: &str) -> Result<Item, String> {
     Ok(Item::Step(LawStep { name, named: unmarked.is_none(), axes, mixing, op: None }))
 }
 
-/// `A (n, n) [16, 16] zero where l = 1`
-fn parameter(line: &str) -> Result<(String, Axes, Option<Condition>), String> {
+/// `A (n, n) [16, 16] zero where l = 1`; a pattern that is no parameter's name has the condition alone.
+fn parameter(line: &str) -> Result<(String, Option<Axes>, Option<Condition>), String> {
     let (name, rest) = names::read(line)?;
+    if let Some(text) = rest.strip_prefix(" zero where ") {
+        return Ok((name, None, Some(condition(text)?)));
+    }
     let (axes, rest) = shape(rest)?;
     if rest.is_empty() {
-        return Ok((name, axes, None));
+        return Ok((name, Some(axes), None));
     }
-    let condition = rest
-        .strip_prefix(" zero where ")
-        .ok_or("the line's end or ` zero where …` after the extents")?;
-    let condition = condition.replace(" = ", " == ").parse();
-    Ok((
-        name,
-        axes,
-        Some(condition.map_err(|error| format!("a condition after `zero where` ({error})"))?),
-    ))
+    let form = "the line's end or ` zero where …` after the extents";
+    let text = rest.strip_prefix(" zero where ").ok_or(form)?;
+    Ok((name, Some(axes), Some(condition(text)?)))
+}
+
+fn condition(text: &str) -> Result<Condition, String> {
+    let read = text.replace(" = ", " == ").parse();
+    read.map_err(|error| format!("a condition after `zero where` ({error})"))
 }
 
 /// ` (b, l, n) [8, 60, 16]`; the extents follow from the axes and are compared at the end.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::dims::{Axes, Dims, Expr};
+use crate::dims::{Axes, Condition, Dims, Expr};
 use crate::harness::law::{Item, LawStep};
 
 use super::names::quoted;
@@ -28,12 +28,20 @@ fn section(section: &Section) -> String {
     for (name, axes) in &section.law.parameters {
         let _ = write!(text, "{} {}", quoted(name), shape(axes, &section.reference));
         if let Some((_, condition)) = section.zero.iter().find(|(zero, _)| zero == name) {
-            // A snapshot states facts; `=` reads better there than the `==` of a condition.
-            let _ = write!(text, " zero where {}", condition.to_string().replace("==", "="));
+            text.push_str(&zero_where(condition));
         }
         text.push('\n');
     }
+    let parameter = |name: &String| section.law.parameters.iter().any(|(known, _)| known == name);
+    for (pattern, condition) in section.zero.iter().filter(|(pattern, _)| !parameter(pattern)) {
+        let _ = writeln!(text, "{}{}", quoted(pattern), zero_where(condition));
+    }
     text
+}
+
+/// A snapshot states facts; `=` reads better there than the `==` of a condition.
+fn zero_where(condition: &Condition) -> String {
+    format!(" zero where {}", condition.to_string().replace("==", "="))
 }
 
 fn heading(section: &Section) -> String {

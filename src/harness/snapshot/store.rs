@@ -51,10 +51,12 @@ pub enum StoreError {
         message: String,
     },
     /// The text in it is no snapshot.
-    #[error("{}, below the file's head, {error}; restore it from git, or delete it and accept it anew", path.display())]
+    #[error("{}:{}: {}; restore it from git, or delete it and accept it anew", path.display(), head + error.line, error.message)]
     Text {
         /// The file.
         path: PathBuf,
+        /// The lines of insta's head, before the text.
+        head: usize,
         /// What is wrong.
         error: ParseError,
     },
@@ -69,7 +71,12 @@ pub fn read_baseline(path: &Path) -> Result<Option<Snapshot>, StoreError> {
     let Some(text) = read_text(path).map_err(file)? else {
         return Ok(None);
     };
-    parse(&text).map(Some).map_err(|error| StoreError::Text { path: path.to_owned(), error })
+    parse(&text).map(Some).map_err(|error| {
+        let whole = fs::read_to_string(path).unwrap_or_default();
+        let ends = whole.lines().enumerate().filter(|(_, line)| line.trim_end() == "---");
+        let head = ends.map(|(index, _)| index + 1).nth(1).unwrap_or(0);
+        StoreError::Text { path: path.to_owned(), head, error }
+    })
 }
 
 /// Compares `text` with the snapshot on disk. A difference is left in a `.snap.new` beside it unless insta is told

@@ -43,8 +43,7 @@ fn device(name: &str) -> Result<DeviceKind, OptionsError> {
 /// Sets what libraries read once from the environment, where the user has not: insta is to print nothing, since its
 /// diffs of several threads would mix and the report has its own; candle's errors are to carry the lines they came
 /// through.
-#[doc(hidden)]
-pub fn prepare() {
+pub(in crate::harness) fn prepare() {
     for (name, value) in [("INSTA_OUTPUT", "none"), ("RUST_LIB_BACKTRACE", "1")] {
         if std::env::var_os(name).is_none() {
             // SAFETY: `main!` makes this the first thing that `main` does, when the process has one thread, so nobody

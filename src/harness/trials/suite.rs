@@ -31,8 +31,7 @@ pub enum Cases {
 }
 
 impl Suite {
-    /// The suite of a package's `cases` folder. The process works in the package's folder from here on, so that files
-    /// are called by the names that people type.
+    /// The suite of a package's folder of cases.
     pub fn new(
         manifest_dir: &str,
         cases: &str,
@@ -43,8 +42,6 @@ impl Suite {
         // cargo and nextest name the folder at run time too, which is right where a binary was built elsewhere.
         let root = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| manifest_dir.into());
         let root = PathBuf::from(root);
-        // Where it fails, the files are not found, which is reported.
-        let _ = std::env::set_current_dir(&root);
         let cases = Cases::Folder(cases.into());
         Self { root, cases, subjects, assert: Some(assert), binary: binary.to_owned() }
     }

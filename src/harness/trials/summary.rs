@@ -14,25 +14,27 @@ pub(super) struct Summary {
 
 impl Summary {
     /// Counts a trial and why it is skipped.
-    pub(super) fn add(&mut self, name: String, skip: Option<String>) {
+    pub(super) fn add(&mut self, case: String, skip: Option<String>) {
         self.trials += 1;
-        self.cases
-            .insert(name.rsplit_once("::").map_or(name.as_str(), |(case, _)| case).to_owned());
+        self.cases.insert(case);
         if let Some(reason) = skip {
             *self.skipped.entry(reason).or_default() += 1;
         }
     }
 
     /// The lines, for stderr: stdout ends with libtest's own line, which tools read.
-    pub(super) fn text(&self, passed: u64, failed: u64) -> String {
+    pub(super) fn text(&self, passed: u64, failed: u64, unverified: &BTreeSet<String>) -> String {
         let skipped: usize = self.skipped.values().sum();
         let mut text = format!(
-            "shapelock: {} cases, {} trials: {passed} passed, {failed} failed, {skipped} skipped\n",
-            self.cases.len(),
-            self.trials
+            "shapelock: {}, {}: {passed} passed, {failed} failed, {skipped} skipped\n",
+            counted(self.cases.len(), "case"),
+            counted(self.trials, "trial"),
         );
         for (reason, count) in &self.skipped {
             let _ = writeln!(text, "  {count} skipped: {reason}");
+        }
+        for name in unverified {
+            let _ = writeln!(text, "  not verified here, the snapshot of {name}");
         }
         if skipped > 0 {
             text.push_str(
@@ -41,4 +43,10 @@ impl Summary {
         }
         text
     }
+}
+
+/// `1 case`, `2 cases`.
+pub(in crate::harness) fn counted(count: usize, noun: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {noun}{plural}")
 }

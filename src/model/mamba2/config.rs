@@ -1,7 +1,13 @@
 //! The configuration of a Mamba-2, under the reference's names, and every size that follows from it.
+mod dt_limit;
+mod hugging_face;
+mod json;
+mod state_spaces;
+
+pub use dt_limit::DtLimit;
+
 use serde::{Deserialize, Serialize};
 
-use super::DtLimit;
 use crate::model::ConfigError;
 use crate::scan::Scan;
 

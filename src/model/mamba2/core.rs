@@ -121,7 +121,8 @@ fn convolved(inputs: &CoreInputs, xbc: &Tensor) -> Result<(Tensor, Tensor)> {
 fn last_columns(extended: &Tensor, lengths: Option<&[usize]>, count: usize) -> Result<Tensor> {
     let (b, total, c) = extended.dims3()?;
     let Some(lengths) = lengths else {
-        return extended.narrow(1, total - count, count);
+        // A view would keep the whole sequence in memory for as long as the state lives.
+        return extended.narrow(1, total - count, count)?.contiguous();
     };
     let rows = lengths.iter().enumerate();
     let columns = rows.flat_map(|(row, length)| (0..count).map(move |j| row * total + length + j));

@@ -13,25 +13,28 @@
 //!
 //! with the norm over each group's features and the residual in at least f32.
 
+pub mod checkpoint;
 mod config;
 mod conv;
 mod core;
-mod dt_limit;
 mod error;
 mod heads;
 mod mixer;
 mod norm;
+mod parameters;
 mod state;
 mod tokens;
+mod weights;
 
-pub use config::{Config, Dims, Head};
+pub use config::{Config, Dims, DtLimit, Head};
 pub use core::{Core, CoreInputs, CoreParams, PlainCore};
-pub use dt_limit::DtLimit;
 pub use error::InputError;
 pub use mixer::Mixer;
 pub use norm::RmsNorm;
+pub use parameters::Parameter;
 pub use state::{LayerState, State};
 pub use tokens::{Layout, Tokens, sequence_starts};
+pub use weights::Weights;
 
 use std::sync::Arc;
 

@@ -54,5 +54,5 @@ pub(super) const fn at_least_f32(dtype: DType) -> DType {
 
 fn normalised(x: &Tensor, eps: f64) -> Result<Tensor> {
     let mean_square = x.sqr()?.mean_keepdim(D::Minus1)?; // (.., 1)
-    x.broadcast_div(&(mean_square + eps)?.sqrt()?)
+    x.broadcast_mul(&(mean_square + eps)?.powf(-0.5)?)
 }

@@ -58,7 +58,7 @@ impl State {
         if let Some(&row) = rows.iter().find(|&&row| row as usize >= b) {
             return Err(InputError::Row { b, row: row as usize }.into());
         }
-        self.map(|t| t.index_select(&Tensor::new(rows, t.device())?, 0))
+        self.map(|t| t.contiguous()?.index_select(&Tensor::new(rows, t.device())?, 0))
     }
 
     /// The same state with the given rows as before any token.

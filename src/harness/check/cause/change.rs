@@ -23,9 +23,9 @@ fn transposed(want: &[Expr], have: &[Expr]) -> Option<Change> {
         taken[at] = true;
         order.push(at);
     }
-    let moved = order.iter().enumerate().filter(|(i, at)| i != *at).map(|(i, _)| have[i].clone());
-    let moved: Vec<Expr> = moved.collect();
-    (want.len() == have.len() && !moved.is_empty()).then_some(Change::Transposed(moved))
+    let moved = order.iter().enumerate().any(|(i, at)| i != *at);
+    (want.len() == have.len() && moved)
+        .then(|| Change::Transposed { expected: want.to_vec(), order })
 }
 
 /// An axis that is the product of two or three expected axes that are not there by themselves.
