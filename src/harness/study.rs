@@ -90,7 +90,10 @@ pub fn study(
             continue;
         }
         let device = device(point.device)?;
-        let setup = Setup { mixing: study.law.mixes(), ..setup(case, variant, point, &device) };
+        let setup = Setup {
+            mixing: study.law.mixes() || study.begun.mixes(),
+            ..setup(case, variant, point, &device)
+        };
         let (run, _) = observe(subject, &setup, depth)?;
         study.seen.push(Seen { point: point.clone(), run });
     }
