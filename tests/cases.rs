@@ -2,4 +2,4 @@
 
 mod zoo;
 
-shapelock::main!(cases: "cases", registry: zoo::all());
+shapelock::main!(cases: "cases", registry: zoo::registry());

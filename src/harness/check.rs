@@ -15,7 +15,7 @@ pub mod tally;
 use crate::dims::{Axes, Condition, Dims};
 use crate::trace::locate::Place;
 
-use super::law::Unlawful;
+use super::law::{Unlawful, starred};
 use super::run::Failure;
 use align::Row;
 use cause::Cause;
@@ -143,6 +143,15 @@ pub enum What {
 }
 
 impl What {
+    /// Whether it is about that step, parameter or op; `*` stands for the numbers in a name.
+    pub fn concerns(&self, name: &str) -> bool {
+        let is = |own: &str| own == name || starred(own) == name;
+        match self {
+            Self::Gradient(problem) => problem.parameters.iter().any(|own| is(own)),
+            other => other.step().is_some_and(is),
+        }
+    }
+
     /// The step, parameter or op to blame.
     pub fn step(&self) -> Option<&str> {
         match self {

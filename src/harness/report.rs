@@ -114,7 +114,10 @@ fn apart(finding: &Finding) -> String {
             format!("  {passed} {pass}: {}{}\n", lines::plain(when), others::why_passing(finding))
         }
         (_, Some(when)) => format!("  it fails where {}, {passed} {pass}\n", lines::plain(when)),
-        _ => String::new(),
+        _ => match tally.failing_dtype {
+            Some(dtype) => format!("  it fails in {}, {passed} {pass}\n", dtype.name()),
+            None => String::new(),
+        },
     }
 }
 

@@ -138,8 +138,19 @@ pub fn unwatched(subject: &dyn AnySubject, setup: &Setup<'_>) -> Option<Vec<(Str
     outputs.ok().map(|outputs| outputs.0)
 }
 
-/// For each tap of a run at the setup, in order, whether a gradient passed it; `None` where that cannot be seen.
-pub fn probed(subject: &dyn AnySubject, setup: &Setup<'_>) -> Vec<(String, Option<bool>)> {
+/// A tap of a run that watched its gradient.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Probed {
+    /// The tap's name.
+    pub name: String,
+    /// Whether a gradient passed it; `None` where that cannot be seen.
+    pub passed: Option<bool>,
+    /// Whether the graph knows of what the value was made.
+    pub tracked: bool,
+}
+
+/// The taps of a run at the setup, in order.
+pub fn probed(subject: &dyn AnySubject, setup: &Setup<'_>) -> Vec<Probed> {
     let params = Params::new(setup.seed);
     let run = tap::probe(|| {
         caught(|| {
@@ -149,7 +160,11 @@ pub fn probed(subject: &dyn AnySubject, setup: &Setup<'_>) -> Vec<(String, Optio
         })
     });
     let passed = |tap: &tap::Tap| tap.gradient.lock().is_ok_and(|seen| seen.is_some());
-    let seen = |tap: tap::Tap| (tap.name.clone(), tap.probed.then(|| passed(&tap)));
+    let seen = |tap: tap::Tap| Probed {
+        passed: tap.probed.then(|| passed(&tap)),
+        tracked: tap.tensor.track_op(),
+        name: tap.name,
+    };
     run.taps.into_iter().map(seen).collect()
 }
 

@@ -9,7 +9,7 @@ use super::check::{Check, Finding, Source, What, WrongGradient};
 use super::law::Law;
 use super::plan::{Plan, Point, VariantPlan, plan};
 use super::registry::Registry;
-use super::run::{Depth, probed};
+use super::run::{Depth, Probed, probed};
 use super::snapshot::{Section, Snapshot};
 use super::study::{Cut, Study, StudyError, inferred, setup, study};
 use super::subject::{AnySubject, Described};
@@ -189,8 +189,7 @@ fn study_shapes(
 
 /// Finds the taps between which a missing gradient was lost, by running the point again with a probe behind each tap.
 ///
-/// The last tap without a gradient and the first with one after it are named: the taps stand in the order of the
-/// forward pass, which a gradient runs backwards.
+/// The taps stand in the order of the forward pass, which a gradient runs backwards.
 fn sever(
     trial: &Trial<'_>,
     subject: &dyn AnySubject,
@@ -205,12 +204,18 @@ fn sever(
         return;
     };
     let taps = probed(subject, &setup(trial.case, variant, point, &candle_core::Device::Cpu));
-    let seen: Vec<(String, bool)> =
-        taps.into_iter().filter_map(|(name, passed)| Some((name, passed?))).collect();
-    let last_without = seen.iter().rposition(|(_, passed)| !passed);
-    let after = last_without.map_or(0, |i| i + 1);
-    let with = seen[after..].iter().find(|(_, passed)| *passed).map(|(name, _)| name.clone());
-    problem.severed = Some((last_without.map(|i| seen[i].0.clone()), with));
+    problem.severed = Some(cut(&taps));
+}
+
+/// The last tap that no gradient passed, and the first after it that one did. Where there is none, the first whose value
+/// has no graph behind it: an op without backward, or a `detach`, made it.
+fn cut(taps: &[Probed]) -> (Option<String>, Option<String>) {
+    let without = |tap: &Probed| tap.tracked && tap.passed == Some(false);
+    let last = taps.iter().rposition(without);
+    let after = &taps[last.map_or(0, |i| i + 1)..];
+    let passed = after.iter().find(|tap| tap.passed == Some(true));
+    let first = passed.or_else(|| after.iter().find(|tap| !tap.tracked));
+    (last.map(|i| taps[i].name.clone()), first.map(|tap| tap.name.clone()))
 }
 
 /// The law of the right twin of a subject with a fault.

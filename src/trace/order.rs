@@ -21,6 +21,21 @@ pub fn mixing(ops: &[RawOp]) -> Vec<bool> {
     mixes
 }
 
+/// Whether a shape becomes the other by joining neighbouring axes alone.
+pub fn joins(from: &[usize], to: &[usize]) -> bool {
+    let mut rest = from.iter().copied().filter(|&n| n != 1);
+    to.iter().all(|&extent| {
+        let mut product = 1;
+        while product < extent {
+            match rest.next() {
+                Some(n) => product *= n,
+                None => return false,
+            }
+        }
+        product == extent
+    })
+}
+
 fn follow(op: &RawOp, all: &[Factors], ops: &[RawOp]) -> (Factors, bool) {
     let plain = || op.shape.iter().map(|&n| vec![n]).collect::<Factors>();
     let first = op.operands.first().and_then(|&i| all.get(i));
@@ -113,7 +128,7 @@ fn exchanged(factors: &[usize], shape: &[usize]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::regroup;
+    use super::{joins, regroup};
 
     #[test]
     fn neighbours_join_and_split_but_never_cross() {
@@ -124,5 +139,10 @@ mod tests {
         assert_eq!(regroup(&[60, 8, 16], &[8, 60, 16]), None);
         assert_eq!(regroup(&[6, 4], &[4, 6]), None);
         assert_eq!(regroup(&[60, 3, 16], &[3, 60, 16]), None);
+    }
+    #[test]
+    fn an_axis_of_one_is_in_nobodys_way() {
+        assert!(joins(&[8, 1, 4, 6], &[32, 1, 6]));
+        assert!(!joins(&[8, 12, 4, 6], &[32, 12, 6]));
     }
 }

@@ -32,6 +32,8 @@ pub struct Step {
     pub place: Option<Place>,
     /// Whether this is a reshape that mixes axes.
     pub mixing: bool,
+    /// Whether its own op moves elements and computes nothing.
+    pub layout: bool,
     /// Positions in [`Trace::ops`] of the ops that were folded into this step, its own last.
     pub ops: Vec<usize>,
 }
@@ -73,7 +75,10 @@ struct Flow<'a> {
     trace: &'a Trace,
     /// The number of ops that read each op.
     readers: Vec<usize>,
-    /// One of them: the only one where there is one.
+    /// The same, where what only reads a copy counts for what was copied: `contiguous` copies or does not, as the sizes
+    /// have it.
+    shared: Vec<usize>,
+    /// One of the readers: the only one where there is one.
     reader: Vec<usize>,
     /// The module of the parameter that alone an op's value depends on.
     derived: Vec<Option<String>>,
@@ -105,9 +110,11 @@ impl<'a> Flow<'a> {
             }
         }
         let mixing = if judged { order::mixing(&trace.ops) } else { vec![false; n] };
+        let shared = shared(trace, &readers, &named);
         let mut flow = Self {
             trace,
             readers,
+            shared,
             reader,
             derived: vec![None; n],
             uses: vec![None; n],
@@ -142,7 +149,7 @@ impl<'a> Flow<'a> {
             return Some(i);
         }
         if self.uses[i].is_none() && op.kind.is_layout() {
-            return (self.readers[i] > 1 && !self.keeps_shape(i)).then_some(i);
+            return (self.shared[i] > 1 && !self.keeps_shape(i)).then_some(i);
         }
         if self.uses[i].is_none() && self.keeps_shape(i) {
             return None;
@@ -238,6 +245,7 @@ impl<'a> Flow<'a> {
             dtype: op.dtype,
             place: None,
             mixing: self.mixing[i],
+            layout: self.uses[i].is_none() && self.trace.ops[i].kind.is_layout(),
             ops: vec![end],
         }
     }
@@ -256,6 +264,7 @@ impl<'a> Flow<'a> {
             dtype: op.map_or("", |op| op.dtype),
             place: name.place.clone().or_else(tapped),
             mixing: self.mixing.get(name.op).is_some_and(|mixes| *mixes),
+            layout: false,
             ops: vec![name.op],
         }
     }
@@ -287,6 +296,18 @@ impl<'a> Flow<'a> {
             step.ops.sort_unstable();
         }
     }
+}
+
+/// How many ops read each op, through copies of it that have no name.
+fn shared(trace: &Trace, readers: &[usize], named: &[bool]) -> Vec<usize> {
+    let mut shared = readers.to_vec();
+    for (i, op) in trace.ops.iter().enumerate().rev() {
+        if let (Kind::Unary("copy"), &[from], false) = (&op.kind, op.operands.as_slice(), named[i])
+        {
+            shared[from] = shared[from] - 1 + shared[i];
+        }
+    }
+    shared
 }
 
 /// Which ops a name was made from: what a detour of candle's was undone to is read by nobody.

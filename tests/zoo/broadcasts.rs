@@ -1,10 +1,12 @@
 //! Operands that broadcast where they should have had one shape.
 
 use candle_core::{Device, Tensor};
+use candle_nn::ops::softmax;
 use shapelock::tap;
 
 use super::kit::{BATCH, Small, small};
 
+const KEYS: &[(&str, &str)] = &[("key.weight", "(g n) d")];
 const STATE: &[(&str, &str)] = &[("B", "n d")];
 const PREDICTION: &[(&str, &str)] = &[("head.weight", "1 d")];
 const WITH_TARGET: &[(&str, &str)] = &[("input", "b l d"), ("target", "b")];
@@ -32,24 +34,21 @@ pub fn subjects() -> Vec<Small> {
             let target = parts.get("target")?; // (b)
             tap("error", predicted(parts)?.broadcast_sub(&target)?) // ~fault
         }),
-        small("bias_broadcast", BATCH, &[("bias", "l d")], |parts| {
-            tap("biased", parts.get("input")?.broadcast_add(&parts.get("bias")?)?) // (b, l, d)
+        small("keys_repeated_for_heads", BATCH, KEYS, |parts| {
+            tap("repeated", keys(parts)?.repeat((1, 2, 1, 1))?) // (b, 2·g, l, n)
         }),
-        small("bias_repeated", BATCH, &[("bias", "l d")], |parts| {
-            let x = parts.get("input")?; // (b, l, d)
-            let bias = parts.get("bias")?.repeat((2, 1))?; // (2·l, d)
-            let x = Tensor::cat(&[&x, &x], 1)?;
-            tap("biased", x.broadcast_add(&bias)?) // ~fault
+        small("keys_repeated_in_time", BATCH, KEYS, |parts| {
+            tap("repeated", keys(parts)?.repeat((1, 1, 2, 1))?) // ~fault
         }),
         small("mask_over_cache", BATCH, STATE, |parts| {
             let scores = scores(parts)?; // (b, l, l + 5)
             let (_, l, all) = scores.dims3()?;
-            tap("masked", scores.broadcast_add(&causal(l, all)?)?) // (b, l, l + 5)
+            softmax(&tap("masked", scores.broadcast_add(&causal(l, all)?)?)?, 2) // (b, l, l + 5)
         }),
         small("square_mask_over_cache", BATCH, STATE, |parts| {
             let scores = scores(parts)?; // (b, l, l + 5)
             let (_, l, _) = scores.dims3()?;
-            tap("masked", scores.broadcast_add(&causal(l, l)?)?) // ~fault
+            softmax(&tap("masked", scores.broadcast_add(&causal(l, l)?)?)?, 2) // ~fault
         }),
     ]
 }
@@ -63,6 +62,14 @@ fn last_token(parts: &Parts<'_>) -> Result<(Tensor, Tensor)> {
     let u = tap("scan_input", u)?; // (b, l, n)
     let last = u.narrow(1, u.dim(1)? - 1, 1)?.squeeze(1)?;
     Ok((u, tap("last", last)?)) // (b, n)
+}
+
+/// Keys of each group: (b, g, l, n).
+fn keys(parts: &Parts<'_>) -> Result<Tensor> {
+    let k = parts.get("input")?.broadcast_matmul(&parts.get("key.weight")?.t()?)?;
+    let (b, l, _) = k.dims3()?;
+    let k = k.reshape((b, l, parts.dim("g"), parts.dim("n")))?;
+    tap("keys", k.transpose(1, 2)?)
 }
 
 /// One number a sample: (b, 1).

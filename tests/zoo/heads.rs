@@ -22,8 +22,10 @@ pub fn subjects() -> Vec<Small> {
         attention("query_split", |q, [b, l, h, p]| {
             tap("query", q.transpose(1, 2)?.reshape((b, h, l, p))?) // ~fault
         }),
-        attention("query_heads_before_batch", |q, [b, l, h, p]| {
-            tap("query", q.permute((2, 0, 1, 3))?.reshape((h * b, l, p))?) // ~fault
+        small("query_heads_before_batch", BATCH, QUERY, |parts| {
+            let (q, [b, l, h, p]) = split(parts)?;
+            let q = tap("query", q.permute((2, 0, 1, 3))?.reshape((h * b, l, p))?)?;
+            tap("scores", q.matmul(&q.t()?.contiguous()?)?.reshape((b, h, l, l))?) // ~fault
         }),
         attention("query_not_transposed", |q, [b, l, h, p]| {
             tap("query", q.reshape((b * h, l, p))?) // ~fault
@@ -56,7 +58,8 @@ fn attention(name: &'static str, lay: fn(&Tensor, [usize; 4]) -> Result<Tensor>)
     small(name, BATCH, QUERY, move |parts| {
         let (q, dims) = split(parts)?;
         let q = lay(&q, dims)?.contiguous()?; // (b·h, l, p)
-        q.matmul(&q.t()?.contiguous()?) // (b·h, l, l)
+        let [b, l, h, _] = dims;
+        tap("scores", q.matmul(&q.t()?.contiguous()?)?.reshape((b, h, l, l))?) // (b, h, l, l)
     })
 }
 

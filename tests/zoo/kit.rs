@@ -102,13 +102,20 @@ impl Subject for Small {
     }
 
     fn dims(&self, config: &Self::Config) -> std::result::Result<Dims, ConfigProblem> {
+        let get = |field: &str| config.get(field).copied();
+        if let (Some(h), Some(g @ 1..)) = (get("heads"), get("ngroups"))
+            && h % g != 0
+        {
+            let message = format!("{h} heads in {g} groups");
+            return Err(ConfigProblem { field: Some("heads".into()), message });
+        }
         let mut dims = Dims::new();
         for (field, symbol) in FIELDS {
             if let Some(&value) = config.get(field) {
                 dims = dims.with(symbol, value);
             }
         }
-        if let (Some(expand), Some(d)) = (config.get("expand"), config.get("d_model")) {
+        if let (Some(expand), Some(d)) = (get("expand"), get("d_model")) {
             dims = dims.with("i", expand * d);
         }
         Ok(dims)

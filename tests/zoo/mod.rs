@@ -16,19 +16,10 @@ pub mod severed;
 pub mod windows;
 
 use shapelock::harness::registry::Registry;
-use shapelock::harness::subjects;
+use shapelock::harness::subjects::shipped;
 
-/// Every subject of the zoo.
+/// The shipped subjects and every one of the zoo.
 pub fn registry() -> Registry {
-    with(Registry::new())
-}
-
-/// The shipped subjects and those of the zoo.
-pub fn all() -> Registry {
-    with(subjects::shipped())
-}
-
-fn with(known: Registry) -> Registry {
     let families = [
         broadcasts::subjects(),
         dtypes::subjects(),
@@ -42,5 +33,5 @@ fn with(known: Registry) -> Registry {
         severed::subjects(),
         windows::subjects(),
     ];
-    families.into_iter().flatten().fold(known, Registry::with)
+    families.into_iter().flatten().fold(shipped(), Registry::with)
 }

@@ -48,7 +48,7 @@ fn segments(parts: &Parts<'_>) -> candle_core::Result<(Tensor, Tensor)> {
     let x = parts.get("input")?.sqr()?; // (b, l, d)
     let rate = parts.get("rate")?.sqr()?.t()?; // (d, 1)
     let sums = x.broadcast_matmul(&rate)?.cumsum(1)?; // (b, l, 1)
-    let segments = tap("segments", (sums.t()?.broadcast_sub(&sums)? * 16.)?)?; // (b, l, l)
+    let segments = tap("segments", (sums.t()?.broadcast_sub(&sums)? * 64.)?)?; // (b, l, l)
     let (_, l, _) = segments.dims3()?;
     let lower = Tensor::tril2(l, candle_core::DType::U8, segments.device())?;
     Ok((segments.clone(), lower.broadcast_as(segments.shape())?))

@@ -54,7 +54,7 @@ pub fn scans(
     }])
 }
 
-/// The pair that is furthest beyond the tolerance.
+/// The output that is furthest beyond the tolerance; where all are within it, the gradient that is.
 fn worst(own: &Values, reference: &Values, tolerance: f64) -> Option<Disagreement> {
     let outputs = own.outputs.iter().map(|pair| (pair, false, &reference.outputs));
     let gradients = own.gradients.iter().map(|pair| (pair, true, &reference.gradients));
@@ -70,7 +70,7 @@ fn worst(own: &Values, reference: &Values, tolerance: f64) -> Option<Disagreemen
         }
     });
     let beyond = compared.filter(|d| d.error.is_nan() || d.error > tolerance);
-    beyond.max_by(|a, b| a.error.total_cmp(&b.error))
+    beyond.max_by(|a, b| b.gradient.cmp(&a.gradient).then(a.error.total_cmp(&b.error)))
 }
 
 /// max |a − b| / max |b|; max |a| where b is zero.

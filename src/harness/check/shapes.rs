@@ -16,6 +16,7 @@ use crate::harness::law::expand::expand;
 use crate::harness::law::{Law, starred};
 use crate::harness::run::Observation;
 use crate::harness::study::Study;
+use crate::trace::order::joins;
 use crate::trace::steps::{Step, module};
 
 /// A law that a study is held against, with dims at which it was stated, and whose it is.
@@ -119,8 +120,9 @@ fn missing_names(case: &Case, study: &Study) -> Vec<Finding> {
 fn difference(case: &Case, study: &Study, reference: &Reference<'_>) -> Option<Finding> {
     let compare = |run: &Observation| {
         let wanted = wanted(case, reference, &run.dims);
-        let steps: Vec<Step> =
+        let mut steps: Vec<Step> =
             run.steps.iter().filter(|s| locks(case, s.is_named())).cloned().collect();
+        mix_by_law(study, run, &mut steps);
         let mut rows = align(&wanted, &steps);
         until_the_end(&mut rows, run.failure.is_some(), study.witness.failure.is_some());
         let fails = rows.iter().any(|row| !row.is_same());
@@ -143,6 +145,20 @@ fn difference(case: &Case, study: &Study, reference: &Reference<'_>) -> Option<F
     };
     let what = What::Shape(Box::new(describe(reference, study, run, rows, &steps)?));
     Some(at_points(study, tally, what))
+}
+
+/// A reshape that mixes axes may look as if it split one, where an extent happens to divide another; the law, stated where
+/// none does, says that it mixes.
+fn mix_by_law(study: &Study, run: &Observation, steps: &mut [Step]) {
+    let law = expand(own_law(study), &study.witness.dims, &run.dims).unwrap_or_default();
+    let mixing: HashSet<&str> =
+        law.iter().filter(|e| e.step.mixing && e.step.named).map(|e| e.key.as_str()).collect();
+    let ops = &run.trace.ops;
+    for step in steps.iter_mut().filter(|step| mixing.contains(starred(&step.name).as_str())) {
+        let own = step.ops.last().and_then(|&i| ops.get(i));
+        let from = own.and_then(|op| op.operands.first()).and_then(|&i| ops.get(i));
+        step.mixing |= from.is_some_and(|from| !joins(&from.shape, &step.shape));
+    }
 }
 
 /// Leaves out what follows an error: of a run that ended with one, and of a law that was inferred from such runs.

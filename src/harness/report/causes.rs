@@ -1,6 +1,6 @@
 //! Causes in words.
 
-use crate::dims::Expr;
+use crate::dims::{Axes, Expr};
 use crate::harness::check::cause::{Cause, Change, Culprit};
 
 /// What a symbol of the glossary stands for; the symbol itself where it is none.
@@ -63,13 +63,7 @@ fn change(change: &Change) -> Option<String> {
             format!("{product} split into {}", list(axes))
         }
         Change::Became { gone, new } => format!("{} became {}", list(gone), list(new)),
-        Change::Transposed(axes) => {
-            let words: Vec<String> = axes.iter().map(named).collect();
-            match words.as_slice() {
-                [one, other] => format!("{one} and {other} exchanged"),
-                _ => format!("axes moved: {} in this order", words.join(", ")),
-            }
-        }
+        Change::Transposed { expected, order } => transposed(expected, order),
         Change::Lost(axis) => format!("the axis {} is lost", named(axis)),
         Change::Extra { axis, extent } => format!("an axis of {extent} added at {axis}"),
         Change::Broadcast(shapes) => {
@@ -106,6 +100,20 @@ fn change(change: &Change) -> Option<String> {
         }
         Change::Other => return None,
     })
+}
+
+/// Two axes that changed places, or all of them in their new order.
+fn transposed(expected: &[Expr], order: &[usize]) -> String {
+    let moved: Vec<&Expr> = (0..order.len())
+        .filter(|&i| order.get(i) != Some(&i))
+        .filter_map(|i| expected.get(i))
+        .collect();
+    if let &[a, b] = moved.as_slice() {
+        return format!("{} and {} exchanged", named(a), named(b));
+    }
+    let list = |axes: Vec<&Expr>| Axes(axes.into_iter().cloned().collect()).to_string();
+    let now = order.iter().filter_map(|&i| expected.get(i)).collect();
+    format!("axes in the order {}, was {}", list(now), list(expected.iter().collect()))
 }
 
 fn list(axes: &[Expr]) -> String {

@@ -12,7 +12,7 @@ pub fn text(case: &Case, difference: &Difference) -> String {
     let mut text = label("first", &first(difference));
     let source = source(case, &difference.source);
     let expected = difference.expected.as_ref().map_or("no such step".into(), shape);
-    text.push_str(&label("expected", &format!("{expected:<32}{source}")));
+    text.push_str(&label("expected", &format!("{expected:<30}  {source}")));
     let actual = difference.actual.as_ref().map_or("missing".into(), shape);
     let mixed = difference.cause.as_ref().is_some_and(|c| matches!(c.change, Change::Mixed { .. }));
     let mixed = if mixed { ", its elements in another order" } else { "" };

@@ -20,8 +20,9 @@ pub fn why_passing(finding: &Finding) -> &'static str {
     match &cause.change {
         _ if one.is_some_and(|dim| finding.at.get(dim) == pieces) => ", nothing to concatenate",
         Change::Folded(_) if one.is_some() => ", nothing to fold",
-        Change::Transposed(_) => ", the exchange cannot be seen",
+        Change::Transposed { .. } => ", the exchange cannot be seen",
         Change::Mixed { .. } => ", nothing to mix",
+        Change::Broadcast(_) if one.is_some() => ", nothing to broadcast",
         _ => "",
     }
 }
@@ -36,7 +37,12 @@ pub fn failed(failed: &Failed) -> String {
     let place = failure.places.first().map(|p| format!(", {p}")).unwrap_or_default();
     let mut text = label("failed", &format!("{what}{place}"));
     text.push_str(&label("error", failure.message.lines().next().unwrap_or_default()));
-    for (side, (shape, owner)) in ["left", "right"].iter().zip(&failed.operands) {
+    let sides = match (failed.operands.len(), failure.op.as_deref()) {
+        (1, _) => ["shape", ""],
+        (_, Some("cat")) => ["first", "other"],
+        _ => ["left", "right"],
+    };
+    for (side, (shape, owner)) in sides.iter().zip(&failed.operands) {
         let owner = owner.as_ref().map(|o| format!(", as `{o}`")).unwrap_or_default();
         text.push_str(&label(side, &format!("{shape:?}{owner}")));
     }
