@@ -1,7 +1,7 @@
 //! A violation of each rule, planted in a text, is seen; and what only looks like one is not.
 
 use super::rules::{broken, idle, long_functions, of_machine, too_long, upward};
-use super::{LINES, LINES_OF_A_FUNCTION, MACHINE, RULES};
+use super::{LINES, LINES_OF_A_FUNCTION, LINES_WITH_REASON, MACHINE, RULES};
 
 #[test]
 fn every_rule_sees_a_violation_and_nothing_else() {
@@ -57,13 +57,14 @@ fn a_dependency_that_points_up_is_seen_however_it_is_written() {
 
 #[test]
 fn a_long_file_is_seen_and_so_is_an_idle_permission() {
-    let (long, short) = ("x\n".repeat(LINES + 1), "x\n".repeat(LINES));
-    let longer = [("a.rs", LINES + 1, "a table")];
-    assert!(too_long("b.rs", &long, &longer).is_some_and(|told| told.contains("split it")));
-    assert_eq!(too_long("b.rs", &short, &longer), None);
-    assert_eq!(too_long("a.rs", &long, &longer), None);
-    assert!(too_long("a.rs", &(long + "x"), &longer).is_some_and(|told| told.contains("a table")));
-    assert!(too_long("a.rs", &short, &longer).is_some_and(|told| told.contains("strike it")));
+    let of = |lines: usize| "x\n".repeat(lines);
+    let longer = [("a.rs", "a table")];
+    assert_eq!(too_long("b.rs", &of(LINES), &longer), None);
+    assert!(too_long("b.rs", &of(LINES + 1), &longer).is_some_and(|told| told.contains("split")));
+    assert_eq!(too_long("a.rs", &of(LINES_WITH_REASON), &longer), None);
+    let told = too_long("a.rs", &of(LINES_WITH_REASON + 1), &longer);
+    assert!(told.is_some_and(|told| told.contains("split")));
+    assert!(too_long("a.rs", &of(LINES), &longer).is_some_and(|told| told.contains("strike it")));
 }
 
 #[test]
