@@ -18,11 +18,11 @@ main() {
   step "lints" cargo clippy --locked --all-targets -- -D warnings
   step "lints without features" cargo clippy --locked --all-targets --no-default-features -- -D warnings
   step "lints with models alone" cargo clippy --locked --all-targets --no-default-features --features models -- -D warnings
-  step "tests" cargo test --locked
+  step "tests" cargo test --locked --no-fail-fast
   step "documentation" env RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps
   step "shipped cases" cargo run --locked --quiet
   if has cargo nextest; then
-    step "tests under nextest" cargo nextest run --locked
+    step "tests under nextest" cargo nextest run --locked --no-fail-fast
   else
     skip "tests under nextest" "cargo-nextest is not installed"
   fi

@@ -151,6 +151,17 @@ fn a_case_that_cannot_be_read_hides_no_other() {
 }
 
 #[test]
+fn a_folder_that_cannot_be_told_from_a_lost_case_is_a_failure() {
+    let package = Package::new(&[("good", "no")]);
+    fs::create_dir(package.path().join("cases/empty")).unwrap();
+    fs::write(package.path().join("cases/other.yml"), "").unwrap();
+    let run = package.run("found", &[]);
+    assert_eq!(run.code(), 101);
+    run.says("test cases::found ... FAILED").says("cases/empty: no case in this folder");
+    run.says("cases/other.yml: a case ends in `.yaml`");
+}
+
+#[test]
 fn what_is_skipped_says_why_and_can_be_required() {
     let package = Package::new(&[("good", "no")]);
     let skipped = package.run("finite", &[]);

@@ -15,7 +15,7 @@ pub mod tally;
 use crate::dims::{Axes, Condition, Dims};
 use crate::trace::locate::Place;
 
-use super::law::Unlawful;
+use super::law::{Unlawful, starred};
 use super::run::Failure;
 use align::Row;
 use cause::Cause;
@@ -143,6 +143,15 @@ pub enum What {
 }
 
 impl What {
+    /// Whether it is about that step, parameter or op; `*` stands for the numbers in a name.
+    pub fn concerns(&self, name: &str) -> bool {
+        let is = |own: &str| own == name || starred(own) == name;
+        match self {
+            Self::Gradient(problem) => problem.parameters.iter().any(|own| is(own)),
+            other => other.step().is_some_and(is),
+        }
+    }
+
     /// The step, parameter or op to blame.
     pub fn step(&self) -> Option<&str> {
         match self {
@@ -246,7 +255,8 @@ pub struct GradientProblem {
     pub shape: Vec<usize>,
     /// What is wrong.
     pub wrong: WrongGradient,
-    /// The last tap that still has a gradient, and the tap before it that has none: the cut lies between.
+    /// The last tap whose gradient is missing or not finite, and the first after it that has a right one: the fault lies
+    /// between.
     pub severed: Option<(Option<String>, Option<String>)>,
     /// Every parameter with the same problem, this one included.
     pub parameters: Vec<String>,

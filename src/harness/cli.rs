@@ -98,7 +98,7 @@ pub fn main() -> ExitCode {
     let cases = if folder.is_dir() { Cases::Folder(folder.into()) } else { Cases::Embedded(CASES) };
     let root = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
     let (subjects, binary) = (shipped(), "cases".to_owned());
-    let suite = Suite { root, cases, subjects, assert: None, binary };
+    let suite = Suite { root, cases, subjects, assert: None, binary, partial: true };
     let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
     ExitCode::from(run(&suite, words))
 }

@@ -2,7 +2,7 @@
 //!
 //! It is inferred from *witness runs* ([`witness`]): small CPU runs in which all dims differ, one more for each dim that
 //! can be varied. An axis's extents over these runs are matched with expressions ([`fit`]); repeated steps are folded
-//! into loops ([`fold`]), whose counts are matched in the same way. [`expand`] says what the law predicts at a point.
+//! into loops ([`mod@fold`]), whose counts are matched in the same way. [`expand`] says what the law predicts at a point.
 
 pub mod expand;
 pub mod fit;

@@ -151,7 +151,8 @@ fn snapshot_lines(context: &Context<'_>) -> String {
         let lines = new.lines().map(|line| format!("+{line}\n"));
         return format!("\n--- {path}, new\n{}", lines.take(MOST).collect::<String>());
     }
-    let diff = similar::TextDiff::from_lines(old, new);
+    // insta keeps no newline at the end of a text, which makes no difference of its last line.
+    let diff = similar::TextDiff::from_lines(old.trim_end(), new.trim_end());
     let changed = diff.iter_all_changes().filter(|c| c.tag() != similar::ChangeTag::Equal);
     let lines: Vec<String> =
         changed.map(|c| format!("{}{}", c.tag(), c.value().trim_end_matches('\n'))).collect();
@@ -188,5 +189,23 @@ fn advice(outcome: &Outcome, context: &Context<'_>) -> &'static str {
         "not every point obeys one law: accepting the snapshot will not make this green"
     } else {
         "no snapshot decides this: mend the model, or what the case says of it"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_lines_that_differ_are_shown_whether_a_text_ends_with_a_newline_or_not() {
+        let context = Context {
+            trial: "a::shapes",
+            device: "cpu",
+            skipped: &[],
+            snapshot: Some(Path::new("a.snap")),
+            texts: Some(("states (b)\nA (n)", "states (l)\nA (n)\n")),
+            binary: "cases",
+        };
+        assert_eq!(snapshot_lines(&context), "\n--- a.snap\n-states (b)\n+states (l)\n");
     }
 }

@@ -72,6 +72,8 @@ pub struct Failure {
     pub op: Option<String>,
     /// The shapes of the operands, where candle tells them.
     pub operands: Vec<Vec<usize>>,
+    /// The element types of the operands, where it is these that do not fit.
+    pub dtypes: Vec<&'static str>,
     /// The lines it came through, innermost first.
     pub places: Vec<Place>,
     /// Whether it was a panic.
@@ -145,6 +147,8 @@ pub struct Probed {
     pub name: String,
     /// Whether a gradient passed it; `None` where that cannot be seen.
     pub passed: Option<bool>,
+    /// Whether that gradient was finite.
+    pub finite: bool,
     /// Whether the graph knows of what the value was made.
     pub tracked: bool,
 }
@@ -160,8 +164,12 @@ pub fn probed(subject: &dyn AnySubject, setup: &Setup<'_>) -> Vec<Probed> {
         })
     });
     let passed = |tap: &tap::Tap| tap.gradient.lock().is_ok_and(|seen| seen.is_some());
+    let finite = |tap: &tap::Tap| {
+        tap.gradient.lock().is_ok_and(|seen| seen.as_ref().is_none_or(|gradient| gradient.finite))
+    };
     let seen = |tap: tap::Tap| Probed {
         passed: tap.probed.then(|| passed(&tap)),
+        finite: finite(&tap),
         tracked: tap.tensor.track_op(),
         name: tap.name,
     };
@@ -327,7 +335,12 @@ fn of_error(error: &candle_core::Error) -> Failure {
         Error::OpRequiresAtLeastOneTensor { op } => (Some(*op), vec![]),
         _ => (None, vec![]),
     };
+    let dtypes = match bare {
+        Error::DTypeMismatchBinaryOp { lhs, rhs, .. } => vec![lhs.as_str(), rhs.as_str()],
+        _ => vec![],
+    };
     Failure {
+        dtypes,
         message: bare.to_string(),
         op: op.map(str::to_owned),
         operands: operands.into_iter().map(|s| s.dims().to_vec()).collect(),
@@ -382,7 +395,14 @@ pub(crate) mod panics {
     }
 
     fn failure(message: String, places: Vec<Place>) -> Failure {
-        Failure { message, op: None, operands: Vec::new(), places, panicked: true }
+        Failure {
+            message,
+            op: None,
+            operands: Vec::new(),
+            dtypes: Vec::new(),
+            places,
+            panicked: true,
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Everything that the runs of one variant showed.
 
-use candle_core::{DType, Device};
+use candle_core::{DType, Device, Tensor};
 
 use super::case::{Case, DType as CaseDType, DeviceKind};
 use super::check::Disagreement;
@@ -114,15 +114,15 @@ pub fn inferred(
     let fixed = regime(case, variant);
     let mut chosen = choose(subject, &variant.config, &fixed);
     let mut runs = witnesses(case, subject, &chosen)?;
-    if runs.first().is_some_and(|run| run.failure.is_some()) {
+    if !runs.first().is_some_and(works) {
         let own = variant.points.first().map(|p| p.dims.clone()).unwrap_or_default();
         let of_case = choose(subject, &variant.config, &own);
         let again = witnesses(case, subject, &of_case)?;
-        if again.first().is_some_and(|run| run.failure.is_none()) {
+        if again.first().is_some_and(works) {
             (chosen, runs) = (of_case, again);
         }
     }
-    let works = runs.first().is_some_and(|run| run.failure.is_none());
+    let works = runs.first().is_some_and(works);
     let sizes: Vec<&str> = subject.sizes().into_iter().map(|(_, symbol)| symbol).collect();
     let (inferred, unlawful) = infer(&runs, &sizes);
     let (law, begun, unlawful) = match works {
@@ -139,6 +139,19 @@ pub fn inferred(
     }
     study.witness = witness;
     Ok(study)
+}
+
+/// Whether a run can stand for others: it reached its end, and no tensor is empty.
+fn works(run: &Observation) -> bool {
+    run.failure.is_none() && !run.steps.iter().any(|step| step.shape.contains(&0))
+}
+
+fn same_bits(a: &Tensor, b: &Tensor) -> bool {
+    let bits = |t: &Tensor| -> candle_core::Result<Vec<u64>> {
+        let values = t.to_dtype(DType::F64)?.flatten_all()?.to_vec1::<f64>()?;
+        Ok(values.into_iter().map(f64::to_bits).collect())
+    };
+    matches!((bits(a), bits(b)), (Ok(a), Ok(b)) if a == b)
 }
 
 fn witness_setup(witness: &Witness, seed: u64) -> Setup<'_> {
@@ -175,7 +188,7 @@ fn watched(
     let Some(plain) = unwatched(subject, setup) else { return Ok(None) };
     let differs = values.outputs.iter().zip(&plain).find_map(|((name, a), (_, b))| {
         let error = relative_error(a, b).unwrap_or(f64::INFINITY);
-        (error != 0.).then(|| Disagreement {
+        (!same_bits(a, b)).then(|| Disagreement {
             name: name.clone(),
             gradient: false,
             against: "a run that nobody watched".into(),
@@ -200,7 +213,7 @@ fn witnesses(
         let other = run(witness)?;
         // A bumped dim that the model refuses tells nothing about the law, and one that ends as the base does tells
         // what holds up to there.
-        if other.failure.is_some() == runs[0].failure.is_some() {
+        if works(&other) == works(&runs[0]) {
             runs.push(other);
         }
     }

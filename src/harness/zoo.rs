@@ -4,7 +4,6 @@ use std::path::Path;
 
 use super::case::{Case, Fault};
 use super::check::{Check, Finding, What};
-use super::law::starred;
 use super::report::{self, Context};
 use super::trial::{Outcome, Trial, TrialError, checks, run, subject};
 use crate::trace::locate::Place;
@@ -58,10 +57,7 @@ fn verdict(trial: &Trial<'_>, fault: &Fault, check: Check, found: &Outcome) -> O
         let expected = format!("`{}` catches `{}`", check.name(), trial.case.subject);
         return Some(not_caught(&nothing, expected, "it found nothing".into()));
     };
-    let at = |finding: &&Finding| {
-        let step = finding.what.step();
-        fault.at.as_deref().is_none_or(|at| step.is_some_and(|s| s == at || starred(s) == at))
-    };
+    let at = |finding: &&Finding| fault.at.as_deref().is_none_or(|at| finding.what.concerns(at));
     let whole = text(trial.case, check, found);
     let Some(finding) = found.findings.iter().find(at) else {
         let at = fault.at.as_deref().unwrap_or_default();

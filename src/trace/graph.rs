@@ -1,7 +1,7 @@
 //! Candle's op graph, read from outside.
 //!
 //! A candle tensor remembers the op that made it, in a private field. The offset of that field is *measured*, in safe
-//! code, on ops that are known ([`measure`]); only where several kinds of op agree, and what is read decodes back to
+//! code, on ops that are known (`measure`); only where several kinds of op agree, and what is read decodes back to
 //! what was built, is the field read. The one `unsafe` block of the trace is in [`Graph::op`].
 //!
 //! Limits: an op without backward (`apply_op1_no_bwd`, `detach`) leaves a leaf, in-place ops leave nothing, `argmax` is

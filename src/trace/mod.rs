@@ -1,6 +1,6 @@
 //! Seeing a forward pass: taps, candle's op graph, canonical steps.
 //!
-//! [`tap`] names tensors in the model, [`tap::record`] keeps what a run tapped, [`Trace::read`] walks the op graph from
+//! [`tap()`] names tensors in the model, [`tap::record`] keeps what a run tapped, [`Trace::read`] walks the op graph from
 //! there, and [`steps::steps`] reduces the raw ops to the steps that are locked.
 
 pub mod graph;

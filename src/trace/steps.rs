@@ -32,6 +32,8 @@ pub struct Step {
     pub place: Option<Place>,
     /// Whether this is a reshape that mixes axes.
     pub mixing: bool,
+    /// Whether its own op moves elements and computes nothing.
+    pub layout: bool,
     /// Positions in [`Trace::ops`] of the ops that were folded into this step, its own last.
     pub ops: Vec<usize>,
 }
@@ -243,6 +245,7 @@ impl<'a> Flow<'a> {
             dtype: op.dtype,
             place: None,
             mixing: self.mixing[i],
+            layout: self.uses[i].is_none() && self.trace.ops[i].kind.is_layout(),
             ops: vec![end],
         }
     }
@@ -261,6 +264,7 @@ impl<'a> Flow<'a> {
             dtype: op.map_or("", |op| op.dtype),
             place: name.place.clone().or_else(tapped),
             mixing: self.mixing.get(name.op).is_some_and(|mixes| *mixes),
+            layout: false,
             ops: vec![name.op],
         }
     }

@@ -49,6 +49,8 @@ pub struct Row {
     pub mixing: bool,
     /// Whether it is the use of a parameter.
     pub parameter: bool,
+    /// Whether it is a step too many that changes nothing: see [`align`].
+    pub spare: bool,
 }
 
 /// The row to blame: the first that differs. Where that is a step missing or too many and a named step changed its shape
@@ -73,7 +75,7 @@ impl Row {
                 wanted.shape == *actual && (!self.mixing || wanted.mixing)
             }
             (Some(wanted), None) => wanted.may_miss || wanted.parameter,
-            (None, _) => self.parameter,
+            (None, _) => self.parameter || self.spare,
         }
     }
 }
@@ -97,7 +99,30 @@ pub fn align(wanted: &[Wanted], steps: &[Step]) -> Vec<Row> {
             }
         }
     }
+    let spare: Vec<bool> = (0..rows.len()).map(|i| is_spare(&rows, i, steps)).collect();
+    for (row, spare) in rows.iter_mut().zip(spare) {
+        row.spare = spare;
+    }
     rows
+}
+
+/// A layout op too many that is none: one of its extents is 1, and without these it has the shape of a neighbour. Where
+/// a size is 1, candle leaves out the node that would have taken it along.
+fn is_spare(rows: &[Row], i: usize, steps: &[Step]) -> bool {
+    let row = &rows[i];
+    let layout = steps.get(row.step).is_some_and(|step| step.layout && !step.mixing);
+    let Some(shape) = row.actual.as_ref().filter(|_| layout && row.wanted.is_none()) else {
+        return false;
+    };
+    let essence = |shape: &[usize]| {
+        let mut real: Vec<usize> = shape.iter().copied().filter(|n| *n != 1).collect();
+        real.sort_unstable();
+        real
+    };
+    let near = &rows[i.saturating_sub(2)..(i + 3).min(rows.len())];
+    let mut others = near.iter().filter(|other| other.step != row.step);
+    let alike = |other: &Row| other.actual.as_ref().is_some_and(|s| essence(s) == essence(shape));
+    shape.contains(&1) && others.any(alike)
 }
 
 fn row(wanted: Option<&Wanted>, step: Option<(usize, &Step)>, at: usize) -> Row {
@@ -113,5 +138,6 @@ fn row(wanted: Option<&Wanted>, step: Option<(usize, &Step)>, at: usize) -> Row 
         place: actual.and_then(|s| s.place.clone()),
         mixing: actual.is_some_and(|s| s.mixing),
         parameter: actual.is_some_and(|s| s.role == Role::Param),
+        spare: false,
     }
 }

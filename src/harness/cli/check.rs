@@ -98,7 +98,7 @@ impl Tally {
     fn skips(&self, suite: &Suite, listed: &Listed) -> Option<String> {
         match (&listed.work, &listed.skip) {
             (_, Some(reason)) => Some(reason.clone()),
-            (Work::NoSubject(_), None) if suite.is_partial() => {
+            (Work::NoSubject(_), None) if suite.partial => {
                 let folder = listed.case.split("::").next().unwrap_or_default();
                 let binary = &suite.binary;
                 Some(format!(

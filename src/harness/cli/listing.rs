@@ -27,7 +27,7 @@ pub(super) fn list(
             (Work::Check(job), None) => {
                 anstream::println!("{name:<width$}  {}", faint(counted(job.points, "point")));
             }
-            (Work::NoSubject(_), None) if suite.is_partial() => {
+            (Work::NoSubject(_), None) if suite.partial => {
                 anstream::println!(
                     "{name:<width$}  {}",
                     left_out("skipped: its subject is known to tests only")

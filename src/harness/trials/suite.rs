@@ -19,6 +19,8 @@ pub struct Suite {
     pub assert: Option<Assert>,
     /// The test binary's name, for the line that reproduces a failure.
     pub binary: String,
+    /// Whether that binary may know subjects that are unknown here.
+    pub partial: bool,
 }
 
 /// Where cases come from.
@@ -43,12 +45,8 @@ impl Suite {
         let root = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| manifest_dir.into());
         let root = PathBuf::from(root);
         let cases = Cases::Folder(cases.into());
-        Self { root, cases, subjects, assert: Some(assert), binary: binary.to_owned() }
-    }
-
-    /// Whether tests may know subjects that are unknown here: so it is for the binary `shapelock`.
-    pub fn is_partial(&self) -> bool {
-        self.assert.is_none()
+        let binary = binary.to_owned();
+        Self { root, cases, subjects, assert: Some(assert), binary, partial: false }
     }
 
     /// The cases' names and files, and what stands in the way of finding them all.

@@ -6,8 +6,10 @@ use candle_core::{DType, Device, Result, Shape, Tensor, Var};
 use candle_nn::Init;
 use candle_nn::var_builder::{SimpleBackend, VarBuilder};
 
+use super::mixer::INIT_STD;
 use super::norm::at_least_f32;
 use super::{Config, Dims, Parameter};
+use crate::model::ConfigError;
 
 /// The weights of a model under Hugging Face's names, in a fixed order.
 ///
@@ -40,15 +42,15 @@ impl Weights {
     /// of the number of layers, because each adds to the residual; the convolution is uniform within 1/√k.
     ///
     /// # Errors
-    /// A wrapped [`ConfigError`](crate::model::ConfigError), or an error of candle's.
+    /// A wrapped [`ConfigError`], or an error of candle's.
     pub fn new(config: &Config, dtype: DType, device: &Device, seed: u64) -> Result<Self> {
         let dims = config.dims()?;
         let mut vars = BTreeMap::new();
         for parameter in config.parameters()? {
             let mut random = Random::named(seed, &parameter.name);
             let count = parameter.shape.iter().product();
-            let values =
-                (0..count).map(|_| draw(&parameter, dims, &mut random)).collect::<Vec<f64>>();
+            let distribution = Distribution::of(&parameter, dims);
+            let values = (0..count).map(|_| distribution.draw(&mut random)).collect::<Vec<f64>>();
             let wanted = if parameter.in_full_precision() { at_least_f32(dtype) } else { dtype };
             let tensor = Tensor::from_vec(values, parameter.shape.as_slice(), &Device::Cpu)?;
             let tensor = tensor.to_dtype(wanted)?.to_device(device)?;
@@ -64,6 +66,22 @@ impl Weights {
     /// Name and variable, in the order of the names.
     pub fn vars(&self) -> &BTreeMap<String, Var> {
         &self.vars
+    }
+
+    /// Name, variable and whether weight decay pulls at it, for an optimiser.
+    ///
+    /// # Errors
+    /// Those of [`Config::dims`].
+    pub fn trained(
+        &self,
+        config: &Config,
+    ) -> std::result::Result<Vec<(String, Var, bool)>, ConfigError> {
+        let with_var = |parameter: Parameter| {
+            let var = self.vars.get(&parameter.name)?.clone();
+            let decays = parameter.decays();
+            Some((parameter.name, var, decays))
+        };
+        Ok(config.parameters()?.into_iter().filter_map(with_var).collect())
     }
 
     /// What a model takes its parameters from; training a variable trains the model.
@@ -99,33 +117,51 @@ impl SimpleBackend for Weights {
     }
 }
 
-/// One value of a new parameter.
-fn draw(parameter: &Parameter, dims: Dims, random: &mut Random) -> f64 {
-    let is = |name| parameter.ends_with(&[name]);
-    let within = |limit: f64, random: &mut Random| limit * (2. * random.uniform() - 1.);
-    if is("A_log") {
-        return (1. + 15. * random.uniform()).ln();
+/// How the values of a new parameter are drawn.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Distribution {
+    Constant(f64),
+    /// Within a limit of zero.
+    Uniform(f64),
+    /// Around zero with a deviation.
+    Normal(f64),
+    /// log A for A uniform in [1, 16].
+    LogDecay,
+    /// The inverse softplus of dt, log-uniform in [0.001, 0.1].
+    StepBias,
+}
+
+impl Distribution {
+    fn of(parameter: &Parameter, dims: Dims) -> Self {
+        let is = |name| parameter.ends_with(&[name]);
+        let name = parameter.name.as_str();
+        match () {
+            () if is("A_log") => Self::LogDecay,
+            () if is("dt_bias") => Self::StepBias,
+            () if is("D") || name.contains("norm") => Self::Constant(1.),
+            () if name.contains("conv1d") => Self::Uniform(1. / (dims.k as f64).sqrt()),
+            () if name.starts_with("head.") => Self::Uniform(1. / (dims.d as f64).sqrt()),
+            () if is("bias") => Self::Constant(0.),
+            () if name.ends_with("out_proj.weight") => {
+                Self::Normal(INIT_STD / (dims.layers as f64).sqrt())
+            }
+            () => Self::Normal(INIT_STD),
+        }
     }
-    if is("dt_bias") {
-        let (low, high) = (0.001f64.ln(), 0.1f64.ln());
-        let dt = (low + (high - low) * random.uniform()).exp().max(1e-4);
-        return dt + (-(-dt).exp_m1()).ln(); // The inverse of softplus.
+
+    fn draw(self, random: &mut Random) -> f64 {
+        match self {
+            Self::Constant(value) => value,
+            Self::Uniform(limit) => limit * (2. * random.uniform() - 1.),
+            Self::Normal(deviation) => deviation * random.normal(),
+            Self::LogDecay => (1. + 15. * random.uniform()).ln(),
+            Self::StepBias => {
+                let (low, high) = (0.001f64.ln(), 0.1f64.ln());
+                let dt = (low + (high - low) * random.uniform()).exp().max(1e-4);
+                dt + (-(-dt).exp_m1()).ln()
+            }
+        }
     }
-    if is("D") || parameter.name.contains("norm") {
-        return 1.;
-    }
-    if parameter.name.contains("conv1d") {
-        return within(1. / (dims.k as f64).sqrt(), random);
-    }
-    if parameter.name.starts_with("head.") {
-        return within(1. / (dims.d as f64).sqrt(), random);
-    }
-    if is("bias") {
-        return 0.;
-    }
-    let of_residual = parameter.name.ends_with("out_proj.weight");
-    let scale = if of_residual { (dims.layers as f64).sqrt() } else { 1. };
-    random.normal() * super::mixer::INIT_STD / scale
 }
 
 /// Numbers that depend on a seed and a name alone: SplitMix64 (Steele, Lea and Flood 2014).
