@@ -73,7 +73,7 @@ pub struct Failure {
     /// The shapes of the operands, where candle tells them.
     pub operands: Vec<Vec<usize>>,
     /// The element types of the operands, where it is these that do not fit.
-    pub dtypes: Vec<&'static str>,
+    pub dtypes: Option<Box<[&'static str; 2]>>,
     /// The lines it came through, innermost first.
     pub places: Vec<Place>,
     /// Whether it was a panic.
@@ -336,8 +336,10 @@ fn of_error(error: &candle_core::Error) -> Failure {
         _ => (None, vec![]),
     };
     let dtypes = match bare {
-        Error::DTypeMismatchBinaryOp { lhs, rhs, .. } => vec![lhs.as_str(), rhs.as_str()],
-        _ => vec![],
+        Error::DTypeMismatchBinaryOp { lhs, rhs, .. } => {
+            Some(Box::new([lhs.as_str(), rhs.as_str()]))
+        }
+        _ => None,
     };
     Failure {
         dtypes,
@@ -395,14 +397,7 @@ pub(crate) mod panics {
     }
 
     fn failure(message: String, places: Vec<Place>) -> Failure {
-        Failure {
-            message,
-            op: None,
-            operands: Vec::new(),
-            dtypes: Vec::new(),
-            places,
-            panicked: true,
-        }
+        Failure { message, op: None, operands: Vec::new(), dtypes: None, places, panicked: true }
     }
 }
 

@@ -169,7 +169,7 @@ fn mixed(expected: Option<&Shape>, all: &[RawOp], ops: &[usize]) -> Option<Cause
 
 /// The cause of an op that candle refused.
 pub fn cause_of_error(failure: &Failure) -> Option<Cause> {
-    if let &[left, right] = failure.dtypes.as_slice() {
+    if let Some([left, right]) = failure.dtypes.as_deref().copied() {
         return Some(Cause { op: None, change: Change::DTypes(left, right) });
     }
     let change = match (failure.op.as_deref()?, failure.operands.as_slice()) {
