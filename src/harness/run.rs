@@ -137,6 +137,8 @@ pub struct Probed {
     pub name: String,
     /// Whether a gradient passed it; `None` where that cannot be seen.
     pub passed: Option<bool>,
+    /// Whether that gradient was finite.
+    pub finite: bool,
     /// Whether the graph knows of what the value was made.
     pub tracked: bool,
 }
@@ -152,8 +154,12 @@ pub fn probed(subject: &dyn AnySubject, setup: &Setup<'_>) -> Vec<Probed> {
         })
     });
     let passed = |tap: &tap::Tap| tap.gradient.lock().is_ok_and(|seen| seen.is_some());
+    let finite = |tap: &tap::Tap| {
+        tap.gradient.lock().is_ok_and(|seen| seen.as_ref().is_none_or(|gradient| gradient.finite))
+    };
     let seen = |tap: tap::Tap| Probed {
         passed: tap.probed.then(|| passed(&tap)),
+        finite: finite(&tap),
         tracked: tap.tensor.track_op(),
         name: tap.name,
     };

@@ -15,6 +15,8 @@ pub struct Failure {
     pub op: Option<String>,
     /// The shapes of the operands, where candle tells them.
     pub operands: Vec<Vec<usize>>,
+    /// The element types of the operands, where it is these that do not fit.
+    pub dtypes: Option<Box<[&'static str; 2]>>,
     /// The lines it came through, innermost first.
     pub places: Vec<Place>,
     /// Whether it was a panic.
@@ -45,7 +47,14 @@ fn of_error(error: &candle_core::Error) -> Failure {
         Error::OpRequiresAtLeastOneTensor { op } => (Some(*op), vec![]),
         _ => (None, vec![]),
     };
+    let dtypes = match bare {
+        Error::DTypeMismatchBinaryOp { lhs, rhs, .. } => {
+            Some(Box::new([lhs.as_str(), rhs.as_str()]))
+        }
+        _ => None,
+    };
     Failure {
+        dtypes,
         message: bare.to_string(),
         op: op.map(str::to_owned),
         operands: operands.into_iter().map(|s| s.dims().to_vec()).collect(),
@@ -100,6 +109,6 @@ pub(crate) mod panics {
     }
 
     fn failure(message: String, places: Vec<Place>) -> Failure {
-        Failure { message, op: None, operands: Vec::new(), places, panicked: true }
+        Failure { message, op: None, operands: Vec::new(), dtypes: None, places, panicked: true }
     }
 }
