@@ -11,9 +11,7 @@ use shapelock::model::mamba2::{Config, Mamba2, Weights};
 type Tensors = HashMap<String, Tensor>;
 
 fn golden(name: &str) -> PathBuf {
-    [env!("CARGO_MANIFEST_DIR"), "tests", "golden", name]
-        .iter()
-        .collect()
+    [env!("CARGO_MANIFEST_DIR"), "tests", "golden", name].iter().collect()
 }
 
 fn tensors(name: &str) -> Tensors {
@@ -23,11 +21,7 @@ fn tensors(name: &str) -> Tensors {
 /// A folder with the configuration of the set `name` and the given tensors.
 fn folder(name: &str, tensors: &Tensors) -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
-    std::fs::copy(
-        golden(name).join("config.json"),
-        dir.path().join("config.json"),
-    )
-    .unwrap();
+    std::fs::copy(golden(name).join("config.json"), dir.path().join("config.json")).unwrap();
     safetensors::save(tensors, dir.path().join("model.safetensors")).unwrap();
     dir
 }
@@ -40,22 +34,13 @@ fn logits(dir: &Path) -> Vec<f32> {
     let (config, weights) = load(dir).unwrap();
     let model = Mamba2::new(&config, weights.builder()).unwrap();
     let ids = Tensor::new(&[[1u32, 5, 9, 3, 3, 0, 7]], &Device::Cpu).unwrap();
-    model
-        .forward(&ids)
-        .unwrap()
-        .flatten_all()
-        .unwrap()
-        .to_vec1()
-        .unwrap()
+    model.forward(&ids).unwrap().flatten_all().unwrap().to_vec1().unwrap()
 }
 
 fn problems(dir: &Path) -> Vec<Problem> {
     match load(dir) {
         Err(CheckpointError::Mismatch { problems, .. }) => problems,
-        other => panic!(
-            "expected tensors that do not fit, got {:?}",
-            other.map(|_| "a model")
-        ),
+        other => panic!("expected tensors that do not fit, got {:?}", other.map(|_| "a model")),
     }
 }
 
@@ -68,10 +53,7 @@ fn a_pickle_of_state_spaces_is_the_same_model() {
 #[case::codestral(|key: &str| format!("model.{key}"))]
 #[case::state_spaces(|key: &str| key.replace("embeddings", "embedding"))]
 fn other_keys_are_the_same_model(#[case] rename: fn(&str) -> String) {
-    let renamed = tensors("g1")
-        .into_iter()
-        .map(|(key, t)| (rename(&key), t))
-        .collect();
+    let renamed = tensors("g1").into_iter().map(|(key, t)| (rename(&key), t)).collect();
     assert_eq!(logits(folder("g1", &renamed).path()), logits(&golden("g1")));
 }
 
@@ -97,16 +79,10 @@ fn shards_are_the_same_model() {
     let outside = index.replace("shard-0", "../shard-0");
     std::fs::write(path("model.safetensors.index.json"), outside).unwrap();
     let error = load(dir.path()).unwrap_err().to_string();
-    assert!(
-        error.ends_with("../shard-0.safetensors: expected a file beside the index"),
-        "{error}"
-    );
+    assert!(error.ends_with("../shard-0.safetensors: expected a file beside the index"), "{error}");
     std::fs::write(path("model.safetensors.index.json"), &index).unwrap();
     std::fs::remove_file(path("shard-1.safetensors")).unwrap();
-    assert!(matches!(
-        load(dir.path()),
-        Err(CheckpointError::File { .. })
-    ));
+    assert!(matches!(load(dir.path()), Err(CheckpointError::File { .. })));
 }
 
 #[rstest]
@@ -118,10 +94,7 @@ fn a_saved_checkpoint_is_the_same_model(#[values("g1", "g2", "g4")] name: &str) 
     assert_eq!(again, config);
     assert_eq!(logits(dir.path()), logits(&golden(name)));
     let left = std::fs::read_dir(dir.path()).unwrap().count();
-    assert_eq!(
-        left, 2,
-        "only the configuration and the weights are left in the folder"
-    );
+    assert_eq!(left, 2, "only the configuration and the weights are left in the folder");
 }
 
 /// Half precision and full, side by side, keep their dtypes.
@@ -154,10 +127,8 @@ fn all_that_does_not_fit_is_listed_at_once() {
     changed.insert("backbone.layers.0.mixer.D".into(), ids);
     let again = changed["lm_head.weight"].clone();
     changed.insert("model.lm_head.weight".into(), again);
-    let lines: Vec<_> = problems(folder("g1", &changed).path())
-        .iter()
-        .map(Problem::to_string)
-        .collect();
+    let lines: Vec<_> =
+        problems(folder("g1", &changed).path()).iter().map(Problem::to_string).collect();
     assert_eq!(
         lines,
         [
@@ -175,10 +146,7 @@ fn a_tied_head_must_be_the_embeddings() {
     let mut with_head = tensors("g4");
     let embeddings = with_head["backbone.embeddings.weight"].clone();
     with_head.insert("lm_head.weight".into(), embeddings.clone());
-    assert_eq!(
-        logits(folder("g4", &with_head).path()),
-        logits(&golden("g4"))
-    );
+    assert_eq!(logits(folder("g4", &with_head).path()), logits(&golden("g4")));
     with_head.insert("lm_head.weight".into(), (embeddings * 2.).unwrap());
     assert_eq!(problems(folder("g4", &with_head).path()), [Problem::Untied]);
 }
@@ -193,11 +161,7 @@ fn a_file_cut_short_is_an_error(
     #[values(0, 1, 7, 8, 9, 100, 1000, 20_000, 70_000)] length: usize,
 ) {
     let dir = tempfile::tempdir().unwrap();
-    std::fs::copy(
-        golden(set).join("config.json"),
-        dir.path().join("config.json"),
-    )
-    .unwrap();
+    std::fs::copy(golden(set).join("config.json"), dir.path().join("config.json")).unwrap();
     let bytes = std::fs::read(golden(set).join(file)).unwrap();
     std::fs::write(dir.path().join(file), &bytes[..length.min(bytes.len() - 1)]).unwrap();
     let error = load(dir.path()).expect_err("a file cut short is no model");
@@ -215,30 +179,16 @@ fn a_file_cut_short_is_an_error(
 })]
 fn hostile_sizes_are_errors(#[case] bytes: Vec<u8>) {
     let dir = tempfile::tempdir().unwrap();
-    std::fs::copy(
-        golden("g1").join("config.json"),
-        dir.path().join("config.json"),
-    )
-    .unwrap();
+    std::fs::copy(golden("g1").join("config.json"), dir.path().join("config.json")).unwrap();
     std::fs::write(dir.path().join("model.safetensors"), bytes).unwrap();
-    assert!(matches!(
-        load(dir.path()),
-        Err(CheckpointError::Format { .. })
-    ));
+    assert!(matches!(load(dir.path()), Err(CheckpointError::Format { .. })));
 }
 
 #[test]
 fn a_folder_without_weights_says_what_was_looked_for() {
     let dir = tempfile::tempdir().unwrap();
-    assert!(matches!(
-        load(dir.path()),
-        Err(CheckpointError::File { .. })
-    ));
-    std::fs::copy(
-        golden("g1").join("config.json"),
-        dir.path().join("config.json"),
-    )
-    .unwrap();
+    assert!(matches!(load(dir.path()), Err(CheckpointError::File { .. })));
+    std::fs::copy(golden("g1").join("config.json"), dir.path().join("config.json")).unwrap();
     let error = load(dir.path()).unwrap_err().to_string();
     let expected = "expected one of model.safetensors, model.safetensors.index.json, pytorch_model.bin, found none";
     assert!(error.ends_with(expected), "{error}");

@@ -31,23 +31,13 @@ fn state_spaces() -> Value {
 fn limits_of_dt_are_read_in_every_form(#[case] text: &str, #[case] min: f64, #[case] max: f64) {
     let without = hugging_face().to_string();
     let text = format!("{{\"time_step_limit\": {text}, {}", &without[1..]);
-    assert_eq!(
-        Config::from_json(&text).unwrap().dt_limit,
-        DtLimit { min, max }
-    );
+    assert_eq!(Config::from_json(&text).unwrap().dt_limit, DtLimit { min, max });
 }
 
 #[test]
 fn an_infinity_inside_a_string_is_left_alone() {
-    let text = with(
-        hugging_face(),
-        "_name_or_path",
-        json!("to \"Infinity\" and \\"),
-    );
-    assert_eq!(
-        Config::from_json(&text).unwrap().dt_limit,
-        DtLimit::default()
-    );
+    let text = with(hugging_face(), "_name_or_path", json!("to \"Infinity\" and \\"));
+    assert_eq!(Config::from_json(&text).unwrap().dt_limit, DtLimit::default());
 }
 
 #[rstest]
@@ -96,10 +86,7 @@ fn sizes_are_derived_once() {
     assert_eq!((dims.i, dims.s, dims.h, dims.mlp()), (64, 48, 3, 16));
     assert_eq!(dims.conv(), 48 + 2 * 128);
     assert_eq!(dims.in_proj(), 2 * 64 + 2 * 128 + 3);
-    assert_eq!(
-        dims.v, 64,
-        "61 tokens are padded to a multiple of the reference's 8"
-    );
+    assert_eq!(dims.v, 64, "61 tokens are padded to a multiple of the reference's 8");
 }
 
 /// What transformers has no option for is not written.

@@ -33,11 +33,7 @@ impl Model {
         let vb = params.builder(DType::F32, device);
         match kind {
             Kind::Dense => {
-                let config = DenseSsmConfig {
-                    d_model: d,
-                    expand: 4,
-                    d_state: 16,
-                };
+                let config = DenseSsmConfig { d_model: d, expand: 4, d_state: 16 };
                 DenseSsm::new(&config, vb).map(Self::Dense)
             }
             Kind::Mamba2 => Mamba2::new(&config(d), vb).map(|model| Self::Mamba2(Box::new(model))),
@@ -66,10 +62,7 @@ fn config(d: usize) -> Config {
         r#"{{"d_model": {d}, "n_layer": 2, "expand": 4, "d_state": 16, "headdim": 64, "chunk_size": 16}}"#
     );
     let config: Config = serde_json::from_str(&text).expect("the configuration is valid");
-    Config {
-        head: Head::Outputs(OUTPUTS),
-        ..config
-    }
+    Config { head: Head::Outputs(OUTPUTS), ..config }
 }
 
 fn input(b: usize, l: usize, d: usize, device: &Device) -> Result<Tensor> {
@@ -82,10 +75,7 @@ fn test_mamba2_simple_forward_pass(#[values(Kind::Dense, Kind::Mamba2)] kind: Ki
     let y = model.forward(&input(B, L, D, &Device::Cpu)?)?;
     assert_eq!(y.dims(), [B, L, kind.outputs()]);
     assert!(is_finite(&y)?);
-    assert!(
-        y.abs()?.mean_all()?.to_scalar::<f32>()? > 1e-3,
-        "the output is all but zero"
-    );
+    assert!(y.abs()?.mean_all()?.to_scalar::<f32>()? > 1e-3, "the output is all but zero");
     Ok(())
 }
 
@@ -102,18 +92,12 @@ fn test_mamba2_batch_shapes(
     for row in 0..b {
         let alone = model.forward(&x.narrow(0, row, 1)?)?;
         let measured = error(&y.narrow(0, row, 1)?, &alone)?;
-        assert!(
-            measured <= 1e-5,
-            "row {row} of {b} is off by {measured:e} from itself alone"
-        );
+        assert!(measured <= 1e-5, "row {row} of {b} is off by {measured:e} from itself alone");
     }
     Ok(())
 }
 
-#[cfg_attr(
-    not(feature = "cuda"),
-    ignore = "needs a CUDA device: run with --features cuda"
-)]
+#[cfg_attr(not(feature = "cuda"), ignore = "needs a CUDA device: run with --features cuda")]
 #[rstest]
 fn test_mamba2_cuda_device(#[values(Kind::Dense, Kind::Mamba2)] kind: Kind) -> Result<()> {
     let cuda = Device::new_cuda(0)?;
@@ -139,10 +123,7 @@ fn test_mamba2_sequence_lengths(
     assert_eq!(y.dims(), [3, l, kind.outputs()]);
     let of_longer = model.forward(&x)?.narrow(1, 0, l)?;
     let measured = error(&y, &of_longer)?;
-    assert!(
-        measured <= 1e-5,
-        "the first {l} of 64 tokens are off by {measured:e}"
-    );
+    assert!(measured <= 1e-5, "the first {l} of 64 tokens are off by {measured:e}");
     Ok(())
 }
 
@@ -160,9 +141,7 @@ fn test_mamba2_gradient_flow(#[values(Kind::Dense, Kind::Mamba2)] kind: Kind) ->
     };
     assert_eq!(vars.len(), expected, "{:?}", vars.keys());
     for (name, var) in &vars {
-        let gradient = gradients
-            .get(var)
-            .unwrap_or_else(|| panic!("{name} has no gradient"));
+        let gradient = gradients.get(var).unwrap_or_else(|| panic!("{name} has no gradient"));
         assert_eq!(gradient.dims(), var.dims(), "{name}");
         assert!(is_finite(gradient)?, "the gradient of {name} is not finite");
         let largest = gradient.abs()?.flatten_all()?.max(0)?.to_scalar::<f32>()?;
@@ -182,10 +161,7 @@ fn test_mamba2_training_loop_simple(#[values(Kind::Dense, Kind::Mamba2)] kind: K
     let target = normal(&[4, 20, outputs], 3, DType::F32, &Device::Cpu)?;
     let loss = |model: &Model| (model.forward(&x)? - &target)?.sqr()?.mean_all();
 
-    let settings = ParamsAdamW {
-        lr: 1e-2,
-        ..ParamsAdamW::default()
-    };
+    let settings = ParamsAdamW { lr: 1e-2, ..ParamsAdamW::default() };
     let mut optimizer = AdamW::new(params.vars().into_values().collect(), settings)?;
     let first = loss(&model)?.to_scalar::<f32>()?;
     for _ in 0..30 {

@@ -30,49 +30,28 @@ impl Set {
         let (config, weights) = checkpoint::load(&folder(name), dtype, &Device::Cpu)
             .map_err(candle_core::Error::wrap)?;
         let (truth, transformers) = (read(name, "truth64")?, read(name, "hf")?);
-        Ok(Self {
-            name,
-            config,
-            weights,
-            truth,
-            transformers,
-        })
+        Ok(Self { name, config, weights, truth, transformers })
     }
 
     fn model(&self, scan: Scan) -> Result<Mamba2> {
-        Mamba2::new(
-            &Config {
-                scan,
-                ..self.config.clone()
-            },
-            self.weights.builder(),
-        )
+        Mamba2::new(&Config { scan, ..self.config.clone() }, self.weights.builder())
     }
 
     /// Prints the measured error beside the gate, and holds it.
     fn hold(&self, what: &str, actual: &Tensor, expected: &Tensor, gate: f64) -> Result<()> {
         let measured = error(actual, expected)?;
         println!("{} {what}: {measured:.1e}, gate {gate:.0e}", self.name);
-        assert!(
-            measured <= gate,
-            "{} {what} is off by {measured:e}, allowed {gate:e}",
-            self.name
-        );
+        assert!(measured <= gate, "{} {what} is off by {measured:e}, allowed {gate:e}", self.name);
         Ok(())
     }
 }
 
 fn folder(name: &str) -> PathBuf {
-    [env!("CARGO_MANIFEST_DIR"), "tests", "golden", name]
-        .iter()
-        .collect()
+    [env!("CARGO_MANIFEST_DIR"), "tests", "golden", name].iter().collect()
 }
 
 fn read(name: &str, file: &str) -> Result<HashMap<String, Tensor>> {
-    safetensors::load(
-        folder(name).join(format!("{file}.safetensors")),
-        &Device::Cpu,
-    )
+    safetensors::load(folder(name).join(format!("{file}.safetensors")), &Device::Cpu)
 }
 
 #[rstest]
@@ -82,9 +61,7 @@ fn logits_are_the_truths(
 ) -> Result<()> {
     let set = Set::load(name, DType::F32)?;
     let model = set.model(scan)?;
-    for case in [
-        "b1s1", "b1s7", "b1s8", "b1s17", "b3s1", "b3s7", "b3s8", "b3s17",
-    ] {
+    for case in ["b1s1", "b1s7", "b1s8", "b1s17", "b3s1", "b3s7", "b3s8", "b3s17"] {
         let logits = model.forward(&set.transformers[&format!("{case}.input_ids")])?;
         let key = format!("{case}.logits");
         set.hold(&key, &logits, &set.truth[&key], GATE)?;
@@ -103,35 +80,20 @@ fn loss_and_gradients_are_the_truths(
     let logits = set.model(scan)?.forward(ids)?;
     let (before, after) = (logits.narrow(1, 0, 16)?, ids.narrow(1, 1, 16)?);
     let loss = cross_entropy(&before.flatten(0, 1)?, &after.flatten_all()?)?;
-    set.hold(
-        "loss",
-        &loss.reshape(1)?,
-        &set.truth["b3s17.loss_f64"],
-        GATE,
-    )?;
+    set.hold("loss", &loss.reshape(1)?, &set.truth["b3s17.loss_f64"], GATE)?;
 
     let gradients = loss.backward()?;
     let expected = set.truth.iter().filter_map(|(key, expected)| {
-        key.strip_prefix("b3s17.grad.")
-            .map(|parameter| (parameter, expected))
+        key.strip_prefix("b3s17.grad.").map(|parameter| (parameter, expected))
     });
     let mut held = 0;
     for (parameter, expected) in expected {
         let gradient = gradients.get(&set.weights.vars()[parameter]);
         let gradient = gradient.unwrap_or_else(|| panic!("{parameter} has no gradient"));
-        set.hold(
-            &format!("gradient of {parameter}"),
-            gradient,
-            expected,
-            GATE,
-        )?;
+        set.hold(&format!("gradient of {parameter}"), gradient, expected, GATE)?;
         held += 1;
     }
-    assert_eq!(
-        held,
-        set.weights.vars().len(),
-        "the truth has a gradient for every parameter"
-    );
+    assert_eq!(held, set.weights.vars().len(), "the truth has a gradient for every parameter");
     Ok(())
 }
 
@@ -146,9 +108,8 @@ fn states_are_transformers(#[values("g1", "g2", "g4")] name: &'static str) -> Re
         set.hold(&key, &state.ssm, &set.transformers[&key], GATE)?;
         let key = format!("b1s17.state.conv.{layer}");
         // transformers keeps channels first, and one column more than a next token reads.
-        let columns = set.transformers[&key]
-            .narrow(2, 1, set.config.d_conv - 1)?
-            .transpose(1, 2)?;
+        let columns =
+            set.transformers[&key].narrow(2, 1, set.config.d_conv - 1)?.transpose(1, 2)?;
         set.hold(&key, &state.window, &columns, GATE)?;
     }
     Ok(())
@@ -180,10 +141,7 @@ fn greedy_tokens_are_transformers(
         tokens.push(next.unsqueeze(1)?);
     }
     let tokens = Tensor::cat(&tokens, 1)?;
-    assert_eq!(
-        tokens.to_vec2::<u32>()?,
-        expected.to_dtype(DType::U32)?.to_vec2::<u32>()?
-    );
+    assert_eq!(tokens.to_vec2::<u32>()?, expected.to_dtype(DType::U32)?.to_vec2::<u32>()?);
     Ok(())
 }
 
@@ -191,15 +149,9 @@ fn greedy_tokens_are_transformers(
 #[rstest]
 fn limits_of_dt_hold(#[values("g1", "g2", "g4")] name: &'static str) -> Result<()> {
     let mut set = Set::load(name, DType::F32)?;
-    set.config.dt_limit = DtLimit {
-        min: 0.02,
-        max: 0.2,
-    };
+    set.config.dt_limit = DtLimit { min: 0.02, max: 0.2 };
     let variants = read(name, "variants")?;
-    let (ids, expected) = (
-        &variants["b2s17.input_ids"],
-        &variants["dtlimit_0.02_0.2.logits"],
-    );
+    let (ids, expected) = (&variants["b2s17.input_ids"], &variants["dtlimit_0.02_0.2.logits"]);
     let model = set.model(Scan::Chunked)?;
     set.hold("limited logits", &model.forward(ids)?, expected, GATE)?;
 
@@ -210,12 +162,7 @@ fn limits_of_dt_hold(#[values("g1", "g2", "g4")] name: &'static str) -> Result<(
         steps.push(logits);
         state = next;
     }
-    set.hold(
-        "limited logits by step",
-        &Tensor::stack(&steps, 1)?,
-        expected,
-        GATE,
-    )
+    set.hold("limited logits by step", &Tensor::stack(&steps, 1)?, expected, GATE)
 }
 
 /// In half precision the scan, the norms' sums and the residual stay in f32.
@@ -229,26 +176,12 @@ fn half_precision_is_near(
 ) -> Result<()> {
     let set = Set::load(name, dtype)?;
     for (parameter, var) in set.weights.vars() {
-        let in_full = ["A_log", "D", "dt_bias"]
-            .iter()
-            .any(|last| parameter.ends_with(last));
-        assert_eq!(
-            var.dtype(),
-            if in_full { DType::F32 } else { dtype },
-            "{parameter}"
-        );
+        let in_full = ["A_log", "D", "dt_bias"].iter().any(|last| parameter.ends_with(last));
+        assert_eq!(var.dtype(), if in_full { DType::F32 } else { dtype }, "{parameter}");
     }
     let model = set.model(Scan::Chunked)?;
     let ids = &set.transformers["b3s17.input_ids"];
     let (logits, state) = model.forward_from(ids, &model.zero_state(3)?, Tokens::default())?;
-    assert_eq!(
-        (logits.dtype(), state.layers()[0].ssm.dtype()),
-        (dtype, DType::F32)
-    );
-    set.hold(
-        &format!("{dtype:?} logits"),
-        &logits,
-        &set.truth["b3s17.logits"],
-        gate,
-    )
+    assert_eq!((logits.dtype(), state.layers()[0].ssm.dtype()), (dtype, DType::F32));
+    set.hold(&format!("{dtype:?} logits"), &logits, &set.truth["b3s17.logits"], gate)
 }

@@ -24,11 +24,7 @@ fn packed_sequences_are_the_sequences_alone(
     let x = Var::from_tensor(&normal(&[2, L, 16], 1, DType::F64, &Device::Cpu)?)?;
     let starts = sequence_starts(&[lengths.to_vec(), lengths.to_vec()], &Device::Cpu)?;
     // The state before the row is no zero state, and must not be read either.
-    let (_, before) = in_pieces(
-        &model,
-        &normal(&[2, 6, 16], 9, DType::F64, &Device::Cpu)?,
-        &[6],
-    )?;
+    let (_, before) = in_pieces(&model, &normal(&[2, 6, 16], 9, DType::F64, &Device::Cpu)?, &[6])?;
     let (packed, last) = model.forward_from(&x, &before, Tokens::packed(&starts))?;
 
     let mut start = 0;
@@ -49,10 +45,7 @@ fn packed_sequences_are_the_sequences_alone(
         start += length;
     }
     let leaking = model.forward(&x)?;
-    assert!(
-        error(&leaking, &packed)? > 1e-3,
-        "without marks the sequences leak into each other"
-    );
+    assert!(error(&leaking, &packed)? > 1e-3, "without marks the sequences leak into each other");
     Ok(())
 }
 
@@ -93,11 +86,8 @@ fn padded_rows_are_the_rows_alone(
     };
     let start = |row: usize| if left { L - lengths[row] } else { 0 };
     let real = |at: usize| (start(at / L)..start(at / L) + lengths[at / L]).contains(&(at % L));
-    let mask = Tensor::from_vec(
-        (0..3 * L).map(|at| i64::from(real(at))).collect(),
-        (3, L),
-        &Device::Cpu,
-    )?;
+    let mask =
+        Tensor::from_vec((0..3 * L).map(|at| i64::from(real(at))).collect(), (3, L), &Device::Cpu)?;
     let (padded, next) = model.forward_from(&input, &state, Tokens::padded(&mask))?;
     assert!(is_finite(&padded)?);
     for (row, length) in lengths.into_iter().enumerate() {
@@ -117,18 +107,11 @@ fn rows_are_packed_and_padded_at_once() -> Result<()> {
     let input = ids(&[2, 9], V, 1)?;
     let starts = sequence_starts(&[vec![4, 5], vec![2, 3]], &Device::Cpu)?;
     let mask = Tensor::new(&[[1u8; 9], [1, 1, 1, 1, 1, 0, 0, 0, 0]], &Device::Cpu)?;
-    let tokens = Tokens {
-        reset: Some(&starts),
-        mask: Some(&mask),
-    };
+    let tokens = Tokens { reset: Some(&starts), mask: Some(&mask) };
     let (output, state) = model.forward_from(&input, &model.zero_state(2)?, tokens)?;
     let alone = input.narrow(0, 1, 1)?.narrow(1, 2, 3)?;
     let (expected, last) = in_pieces(&model, &alone, &[3])?;
-    assert_near(
-        "the last sequence",
-        &output.narrow(0, 1, 1)?.narrow(1, 2, 3)?,
-        &expected,
-    )?;
+    assert_near("the last sequence", &output.narrow(0, 1, 1)?.narrow(1, 2, 3)?, &expected)?;
     assert_same_state("the last sequence", &state.select(&[1])?, &last)
 }
 
@@ -138,11 +121,8 @@ fn rows_are_packed_and_padded_at_once() -> Result<()> {
 fn a_mask_that_does_not_fit_is_refused(#[case] mask: &[u8], #[case] message: &str) -> Result<()> {
     let model = model(2, Scan::Chunked)?;
     let mask = Tensor::new(mask, &Device::Cpu)?.unsqueeze(0)?;
-    let error = model.forward_from(
-        &ids(&[1, 3], V, 1)?,
-        &model.zero_state(1)?,
-        Tokens::padded(&mask),
-    );
+    let error =
+        model.forward_from(&ids(&[1, 3], V, 1)?, &model.zero_state(1)?, Tokens::padded(&mask));
     let error = error.unwrap_err().to_string();
     assert!(error.contains(message), "{error}");
     Ok(())

@@ -24,10 +24,7 @@ impl SimpleBackend for Requests {
         dtype: DType,
         device: &Device,
     ) -> Result<Tensor> {
-        self.0
-            .lock()
-            .unwrap()
-            .insert(name.into(), shape.dims().to_vec());
+        self.0.lock().unwrap().insert(name.into(), shape.dims().to_vec());
         Tensor::zeros((), dtype, device)?.broadcast_as(shape)
     }
 
@@ -49,10 +46,7 @@ fn requests(config: &Config) -> BTreeMap<String, Vec<usize>> {
 
 fn listed(config: &Config) -> BTreeMap<String, Vec<usize>> {
     let parameters = config.parameters().unwrap();
-    parameters
-        .into_iter()
-        .map(|parameter| (parameter.name, parameter.shape))
-        .collect()
+    parameters.into_iter().map(|parameter| (parameter.name, parameter.shape)).collect()
 }
 
 #[rstest]
@@ -69,22 +63,12 @@ fn the_listed_parameters_are_those_a_model_asks_for(#[case] text: &str) {
     let config: Config = serde_json::from_str(text).unwrap();
     assert_eq!(requests(&config), listed(&config));
     if config.head == Head::Lm {
-        assert_eq!(
-            listed(&config)["backbone.embeddings.weight"],
-            [32, config.d_model]
-        );
+        assert_eq!(listed(&config)["backbone.embeddings.weight"], [32, config.d_model]);
     }
 }
 
 fn table_of_transformers() -> PathBuf {
-    [
-        env!("CARGO_MANIFEST_DIR"),
-        "tests",
-        "golden",
-        "published.json",
-    ]
-    .iter()
-    .collect()
+    [env!("CARGO_MANIFEST_DIR"), "tests", "golden", "published.json"].iter().collect()
 }
 
 /// Every parameter of the published sizes has the shape that transformers gives it.
@@ -99,10 +83,7 @@ fn published_sizes_are_transformers(#[values("130m", "370m", "780m", "1.3b", "2.
     let mut expected = BTreeMap::new();
     for (name, shape) in shapes {
         for layer in 0..config.n_layer {
-            expected.insert(
-                name.replace("layers.*", &format!("layers.{layer}")),
-                shape.clone(),
-            );
+            expected.insert(name.replace("layers.*", &format!("layers.{layer}")), shape.clone());
         }
     }
     assert_eq!(listed(&config), expected);

@@ -32,12 +32,7 @@ impl Case {
         ];
         let mut vars = vec![];
         for (index, (name, shape)) in shapes.into_iter().enumerate() {
-            let values = normal(
-                &shape,
-                7 * l as u64 + index as u64,
-                DType::F64,
-                &Device::Cpu,
-            )?;
+            let values = normal(&shape, 7 * l as u64 + index as u64, DType::F64, &Device::Cpu)?;
             let values = match name {
                 "dt" => shapelock::model::softplus(&(values - 1.)?)?,
                 "A" => values.exp()?.neg()?,
@@ -49,21 +44,9 @@ impl Case {
     }
 
     fn inputs(&self) -> Inputs<'_> {
-        let of = |name| {
-            self.vars
-                .iter()
-                .find(|(other, _)| *other == name)
-                .unwrap()
-                .1
-                .as_tensor()
-        };
+        let of = |name| self.vars.iter().find(|(other, _)| *other == name).unwrap().1.as_tensor();
         let inputs = Inputs::new(of("x"), of("dt"), of("A"), of("B"), of("C"));
-        Inputs {
-            d: Some(of("D")),
-            state: Some(of("state")),
-            reset: self.reset.as_ref(),
-            ..inputs
-        }
+        Inputs { d: Some(of("D")), state: Some(of("state")), reset: self.reset.as_ref(), ..inputs }
     }
 
     /// The outputs, and the gradient of every input under a loss that weighs each output by its own number.
@@ -73,13 +56,9 @@ impl Case {
         let gradients = (weigh(&output.y)? + weigh(&output.state)?)?.backward()?;
         let mut named = vec![];
         for (name, var) in &self.vars {
-            let gradient = gradients
-                .get(var)
-                .unwrap_or_else(|| panic!("{scan:?}: {name} has no gradient"));
-            assert!(
-                is_finite(gradient)?,
-                "{scan:?}: the gradient of {name} is not finite"
-            );
+            let gradient =
+                gradients.get(var).unwrap_or_else(|| panic!("{scan:?}: {name} has no gradient"));
+            assert!(is_finite(gradient)?, "{scan:?}: the gradient of {name} is not finite");
             named.push((*name, gradient.clone()));
         }
         Ok((output, named))
@@ -88,10 +67,7 @@ impl Case {
     fn assert_agrees(&self, scan: Scan, tolerance: f64) -> Result<()> {
         let (expected, expected_gradients) = self.run(Scan::Sequential)?;
         let (actual, actual_gradients) = self.run(scan)?;
-        let values = [
-            ("y", actual.y, expected.y),
-            ("final state", actual.state, expected.state),
-        ];
+        let values = [("y", actual.y, expected.y), ("final state", actual.state, expected.state)];
         let gradients = actual_gradients.into_iter().zip(expected_gradients);
         let gradients = gradients.map(|((name, actual), (_, expected))| (name, actual, expected));
         for (name, actual, expected) in values.into_iter().chain(gradients) {
@@ -132,11 +108,7 @@ fn scans_agree_over_resets(
     let mut case = Case::new(b, l, g, DType::F64)?;
     // The middle row is left alone, so that a reset which reaches another row shows.
     let marks = (0..b * l).map(|at| u8::from(at / l != 1 && starts.contains(&(at % l))));
-    case.reset = Some(Tensor::from_vec(
-        marks.collect::<Vec<_>>(),
-        (b, l),
-        &Device::Cpu,
-    )?);
+    case.reset = Some(Tensor::from_vec(marks.collect::<Vec<_>>(), (b, l), &Device::Cpu)?);
     case.assert_agrees(scan, 1e-11)
 }
 
@@ -148,25 +120,14 @@ fn a_reset_is_a_new_sequence(
     let l = 31;
     let mut case = Case::new(2, l, 2, DType::F64)?;
     let marks = (0..2 * l).map(|at| u8::from(at % l == start));
-    case.reset = Some(Tensor::from_vec(
-        marks.collect::<Vec<_>>(),
-        (2, l),
-        &Device::Cpu,
-    )?);
+    case.reset = Some(Tensor::from_vec(marks.collect::<Vec<_>>(), (2, l), &Device::Cpu)?);
     let packed = scan.run(&case.inputs(), Q)?;
 
     let inputs = case.inputs();
     let tail = |t: &Tensor| t.narrow(1, start, l - start);
-    let (x, dt, bmat, cmat) = (
-        tail(inputs.x)?,
-        tail(inputs.dt)?,
-        tail(inputs.bmat)?,
-        tail(inputs.cmat)?,
-    );
-    let alone = Inputs {
-        d: inputs.d,
-        ..Inputs::new(&x, &dt, inputs.a, &bmat, &cmat)
-    };
+    let (x, dt, bmat, cmat) =
+        (tail(inputs.x)?, tail(inputs.dt)?, tail(inputs.bmat)?, tail(inputs.cmat)?);
+    let alone = Inputs { d: inputs.d, ..Inputs::new(&x, &dt, inputs.a, &bmat, &cmat) };
     let alone = scan.run(&alone, Q)?;
     assert!(error(&tail(&packed.y)?, &alone.y)? <= 1e-12);
     assert!(error(&packed.state, &alone.state)? <= 1e-12);
@@ -219,17 +180,10 @@ fn a_scan_refuses_other_dtypes_and_empty_chunks() -> Result<()> {
     let mut case = Case::new(2, 8, 2, DType::F32)?;
     case.vars[2].1 = Var::zeros(H, DType::F64, &Device::Cpu)?;
     let error = case.inputs().check().unwrap_err().to_string();
-    assert_eq!(
-        error,
-        "A: expected F32, actual F64: cast it before the scan"
-    );
+    assert_eq!(error, "A: expected F32, actual F64: cast it before the scan");
     let case = Case::new(2, 8, 2, DType::BF16)?;
     assert!(
-        case.inputs()
-            .check()
-            .unwrap_err()
-            .to_string()
-            .starts_with("the scan runs in f32 or f64")
+        case.inputs().check().unwrap_err().to_string().starts_with("the scan runs in f32 or f64")
     );
     let case = Case::new(2, 8, 2, DType::F32)?;
     assert!(Scan::Chunked.run(&case.inputs(), 0).is_err());

@@ -44,11 +44,7 @@ fn single_steps_are_the_whole(
     };
     for t in prefill..L {
         let (output, next) = model.step(&input.narrow(1, t, 1)?.squeeze(1)?, &state)?;
-        assert_near(
-            &format!("step {t}"),
-            &output,
-            &whole.narrow(1, t, 1)?.squeeze(1)?,
-        )?;
+        assert_near(&format!("step {t}"), &output, &whole.narrow(1, t, 1)?.squeeze(1)?)?;
         state = next;
     }
     assert_same_state("after the last step", &state, &last)
@@ -66,20 +62,14 @@ fn gradients_flow_through_the_state(
         let (output, state) = in_pieces(&model, &x, lengths)?;
         let weigh = |t: &Tensor| (t * normal(t.dims(), 2, DType::F64, &Device::Cpu)?)?.sum_all();
         let loss = (weigh(&output)? + weigh(&state.layers()[1].ssm)?)?.backward()?;
-        let of = |var: &Var| {
-            loss.get(var)
-                .cloned()
-                .expect("every variable has a gradient")
-        };
+        let of = |var: &Var| loss.get(var).cloned().expect("every variable has a gradient");
         Ok::<_, candle_core::Error>((of(&x), params.vars().values().map(of).collect::<Vec<_>>()))
     };
     let (of_x, of_params) = gradients(&[L])?;
     let (of_x_split, of_params_split) = gradients(&[5, 1, 11])?;
     assert_near("the input's gradient", &of_x_split, &of_x)?;
-    for ((name, _), (split, whole)) in params
-        .vars()
-        .iter()
-        .zip(of_params_split.iter().zip(&of_params))
+    for ((name, _), (split, whole)) in
+        params.vars().iter().zip(of_params_split.iter().zip(&of_params))
     {
         assert_near(name, split, whole)?;
     }
@@ -98,19 +88,11 @@ fn rows_of_a_state_are_selected_reordered_and_reset() -> Result<()> {
     let rest_of_rows = rest.index_select(&rows, 0)?;
     let (output, _) =
         model.forward_from(&rest_of_rows, &state.select(&[2, 0, 2])?, Tokens::default())?;
-    assert_near(
-        "selected rows",
-        &output,
-        &whole.index_select(&rows, 0)?.narrow(1, 9, L - 9)?,
-    )?;
+    assert_near("selected rows", &output, &whole.index_select(&rows, 0)?.narrow(1, 9, L - 9)?)?;
 
     let (output, _) = model.forward_from(&rest, &state.reset(&[1])?, Tokens::default())?;
     let (anew, _) = in_pieces(&model, &rest, &[L - 9])?;
-    assert_near(
-        "the row that is reset",
-        &output.narrow(0, 1, 1)?,
-        &anew.narrow(0, 1, 1)?,
-    )?;
+    assert_near("the row that is reset", &output.narrow(0, 1, 1)?, &anew.narrow(0, 1, 1)?)?;
     assert_near(
         "a row beside it",
         &output.narrow(0, 2, 1)?,
@@ -118,10 +100,7 @@ fn rows_of_a_state_are_selected_reordered_and_reset() -> Result<()> {
     )?;
 
     let error = state.select(&[3]).unwrap_err().to_string();
-    assert!(
-        error.contains("rows: expected indices below b=3, actual 3"),
-        "{error}"
-    );
+    assert!(error.contains("rows: expected indices below b=3, actual 3"), "{error}");
     assert!(state.reset(&[7]).is_err());
     Ok(())
 }
@@ -135,13 +114,9 @@ fn a_state_of_another_kind_is_refused(
     #[case] message: &str,
 ) -> Result<()> {
     let state = model(2, Scan::Chunked)?.zero_state(3)?;
-    let other = Mamba2::new(
-        &config(2, Scan::Chunked),
-        Params::seeded(5).builder(dtype, &Device::Cpu),
-    )?;
-    let error = other
-        .forward_from(&ids(&[b, L], V, 1)?, &state, Tokens::default())
-        .unwrap_err();
+    let other =
+        Mamba2::new(&config(2, Scan::Chunked), Params::seeded(5).builder(dtype, &Device::Cpu))?;
+    let error = other.forward_from(&ids(&[b, L], V, 1)?, &state, Tokens::default()).unwrap_err();
     assert!(error.to_string().contains(message), "{error}");
     Ok(())
 }
@@ -173,9 +148,7 @@ fn a_huge_dt_bias_stays_finite(
     assert!(is_finite(&logits)?);
     let gradients = logits.sqr()?.mean_all()?.backward()?;
     for (name, var) in params.vars() {
-        let gradient = gradients
-            .get(&var)
-            .unwrap_or_else(|| panic!("{name} has no gradient"));
+        let gradient = gradients.get(&var).unwrap_or_else(|| panic!("{name} has no gradient"));
         assert!(is_finite(gradient)?, "the gradient of {name} is not finite");
     }
     Ok(())
@@ -206,11 +179,6 @@ fn options_of_the_reference_split_anywhere(#[case] option: &str) -> Result<()> {
         }
     }
     let gradients = whole.sqr()?.sum_all()?.backward()?;
-    assert!(
-        params
-            .vars()
-            .values()
-            .all(|var| gradients.get(var).is_some())
-    );
+    assert!(params.vars().values().all(|var| gradients.get(var).is_some()));
     Ok(())
 }

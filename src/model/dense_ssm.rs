@@ -65,11 +65,7 @@ impl DenseSsmConfig {
         ConfigError::check_size("d_state", self.d_state)?;
         let i = self.expand * self.d_model;
         ConfigError::check_size("expand", i)?;
-        Ok(DenseSsmDims {
-            d: self.d_model,
-            i,
-            n: self.d_state,
-        })
+        Ok(DenseSsmDims { d: self.d_model, i, n: self.d_state })
     }
 }
 
@@ -94,14 +90,7 @@ impl DenseSsm {
         let stable = 0.5 / (n as f64).sqrt();
         Ok(Self {
             input_projection: Linear::new(d, i, true, uniform_init(d), &vb.pp("input_projection"))?,
-            a: vb.get_with_hints(
-                (n, n),
-                "A",
-                Init::Uniform {
-                    lo: -stable,
-                    up: stable,
-                },
-            )?,
+            a: vb.get_with_hints((n, n), "A", Init::Uniform { lo: -stable, up: stable })?,
             b: vb.get_with_hints((n, i), "B", uniform_init(i))?,
             c: vb.get_with_hints((i, n), "C", uniform_init(n))?,
             dims,

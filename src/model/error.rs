@@ -12,20 +12,14 @@ pub struct ConfigError {
 
 impl ConfigError {
     pub(crate) fn new(field: impl Into<String>, message: impl Into<String>) -> Self {
-        Self {
-            field: field.into(),
-            message: message.into(),
-        }
+        Self { field: field.into(), message: message.into() }
     }
 
     /// Refuses a size of zero, and one so large that products of sizes could overflow.
     pub(crate) fn check_size(field: &str, size: usize) -> Result<(), Self> {
         match size {
             1..=MAX_SIZE => Ok(()),
-            _ => Err(Self::new(
-                field,
-                format!("expected 1 to {MAX_SIZE}, actual {size}"),
-            )),
+            _ => Err(Self::new(field, format!("expected 1 to {MAX_SIZE}, actual {size}"))),
         }
     }
 }

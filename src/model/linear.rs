@@ -25,11 +25,8 @@ impl Linear {
         vb: &VarBuilder,
     ) -> Result<Self> {
         let weight = vb.get_with_hints((output, input), "weight", init)?;
-        let bias = if bias {
-            Some(vb.get_with_hints(output, "bias", Init::Const(0.))?)
-        } else {
-            None
-        };
+        let bias =
+            if bias { Some(vb.get_with_hints(output, "bias", Init::Const(0.))?) } else { None };
         Ok(Self { weight, bias })
     }
 
@@ -54,8 +51,5 @@ impl Linear {
 /// The initialisation of PyTorch's linear layer: uniform within 1/√in.
 pub(crate) fn uniform_init(input: usize) -> Init {
     let bound = 1. / (input as f64).sqrt();
-    Init::Uniform {
-        lo: -bound,
-        up: bound,
-    }
+    Init::Uniform { lo: -bound, up: bound }
 }

@@ -1,6 +1,6 @@
 //! Models: the state space model of the bug report, and Mamba-2.
 //!
-//! Plain candle code that reads as its equations, with the shape at the end of the line and a [tap](crate::tap) wherever
+//! Plain candle code that reads as its equations, with the shape at the end of the line and a [tap](crate::tap()) wherever
 //! a reader would look. Parameters come from a `VarBuilder`; nothing here names the harness.
 
 mod activation;

@@ -102,17 +102,10 @@ impl Training {
                 });
             }
         }
-        let shortened = self
-            .clip
-            .map_or(1., |clip| (clip / norm.max(f64::MIN_POSITIVE)).min(1.));
+        let shortened = self.clip.map_or(1., |clip| (clip / norm.max(f64::MIN_POSITIVE)).min(1.));
         let lr = self.schedule.lr(self.optimizer.steps());
         self.optimizer.step(&gradients, shortened, lr)?;
-        Ok(Step {
-            number: self.optimizer.steps(),
-            loss,
-            norm,
-            lr,
-        })
+        Ok(Step { number: self.optimizer.steps(), loss, norm, lr })
     }
 
     /// Saves weights, moments and the number of steps to the file `path`, which is never left half written.

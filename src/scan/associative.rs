@@ -19,10 +19,7 @@ pub(super) fn scan(inputs: &Inputs, sizes: Sizes) -> Result<Output> {
     let h = inputs.tap("scan.h", prefix(decay, update, sizes.l)?)?; // (b, l, h, p, n)
     let y = h.broadcast_mul(&cmat.unsqueeze(3)?)?.sum(D::Minus1)?; // (b, l, h, p)
     let state = h.narrow(1, sizes.l - 1, 1)?.squeeze(1)?.contiguous()?; // (b, h, p, n)
-    Ok(Output {
-        y: inputs.skip(y)?,
-        state,
-    })
+    Ok(Output { y: inputs.skip(y)?, state })
 }
 
 /// Lets the first token carry what it leaves of the initial state.

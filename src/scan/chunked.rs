@@ -45,14 +45,9 @@ pub(super) fn scan(inputs: &Inputs, sizes: Sizes, q: usize) -> Result<Output> {
     let from_start = decays.from_start.transpose(1, 2)?.unsqueeze(3)?; // (m, q, r, 1)
     let y_off = inputs.tap("scan.y_off", y_off.broadcast_mul(&from_start)?)?; // (m, q, r, p)
 
-    let y = (y_diag + y_off)?
-        .reshape((b, c, g, q, r * p))?
-        .transpose(2, 3)?; // (b, c, q, g, r·p)
+    let y = (y_diag + y_off)?.reshape((b, c, g, q, r * p))?.transpose(2, 3)?; // (b, c, q, g, r·p)
     let y = y.reshape((b, c * q, h, p))?.narrow(1, 0, l)?; // (b, l, h, p)
-    Ok(Output {
-        y: inputs.skip(y)?,
-        state,
-    })
+    Ok(Output { y: inputs.skip(y)?, state })
 }
 
 /// Passes the state over the chunks: S ← decay·S + states, from `decay` (b, c, h).
@@ -66,11 +61,7 @@ fn recurrence(
     let mut starts = Vec::with_capacity(states.dim(1)?);
     for chunk in 0..states.dim(1)? {
         starts.push(h.clone());
-        let decay = decay
-            .narrow(1, chunk, 1)?
-            .squeeze(1)?
-            .unsqueeze(2)?
-            .unsqueeze(3)?; // (b, h, 1, 1)
+        let decay = decay.narrow(1, chunk, 1)?.squeeze(1)?.unsqueeze(2)?.unsqueeze(3)?; // (b, h, 1, 1)
         let added = states.narrow(1, chunk, 1)?.squeeze(1)?; // (b, h, p, n)
         h = inputs.tap("scan.h", (h.broadcast_mul(&decay)? + added)?)?; // (b, h, p, n)
     }
@@ -101,13 +92,7 @@ struct Decays {
 impl Chunks {
     /// Pads the sequence to whole chunks with zeros, which change no state: (b, l, ..) → (m, q, features).
     fn cut(&self, sequence: &Tensor, features: usize) -> Result<Tensor> {
-        let Self {
-            c,
-            q,
-            m,
-            sizes: Sizes { b, g, .. },
-            ..
-        } = *self;
+        let Self { c, q, m, sizes: Sizes { b, g, .. }, .. } = *self;
         let padded = sequence.pad_with_zeros(1, 0, self.padding())?; // (b, c·q, ..)
         let chunks = padded.reshape((b, c, q, g, features))?.transpose(2, 3)?; // (b, c, g, q, features)
         chunks.reshape((m, q, features))
@@ -119,18 +104,9 @@ impl Chunks {
     }
 
     fn decays(&self, inputs: &Inputs) -> Result<Decays> {
-        let Self {
-            c,
-            q,
-            r,
-            sizes: Sizes { b, h, .. },
-            ..
-        } = *self;
+        let Self { c, q, r, sizes: Sizes { b, h, .. }, .. } = *self;
         let (dtype, device) = (inputs.x.dtype(), inputs.x.device());
-        let log = self
-            .cut(&inputs.dt.broadcast_mul(inputs.a)?, r)?
-            .t()?
-            .contiguous()?; // (m, r, q)
+        let log = self.cut(&inputs.dt.broadcast_mul(inputs.a)?, r)?.t()?.contiguous()?; // (m, r, q)
 
         // Row j of `terms` holds the exponents after token j, so its running sum at i is the segment sum from j to i.
         let after = (Tensor::triu2(q, dtype, device)? - Tensor::eye(q, dtype, device)?)?; // (q, q), 1 where k > j
@@ -146,35 +122,18 @@ impl Chunks {
             None => from_start.exp()?,
         };
         let whole = from_start.narrow(2, q - 1, 1)?.reshape((b, c, h))?;
-        Ok(Decays {
-            between,
-            to_end,
-            from_start,
-            whole,
-        })
+        Ok(Decays { between, to_end, from_start, whole })
     }
 
     /// How many resets lie at or before a token in its chunk, if there are any (m, q).
     fn segment_ids(&self, inputs: &Inputs) -> Result<Option<Tensor>> {
-        let Self {
-            c,
-            q,
-            m,
-            sizes: Sizes { b, g, .. },
-            ..
-        } = *self;
+        let Self { c, q, m, sizes: Sizes { b, g, .. }, .. } = *self;
         let Some(reset) = inputs.reset else {
             return Ok(None);
         };
-        let reset = reset
-            .ne(0u32)?
-            .to_dtype(DType::F32)?
-            .pad_with_zeros(1, 0, self.padding())?;
+        let reset = reset.ne(0u32)?.to_dtype(DType::F32)?.pad_with_zeros(1, 0, self.padding())?;
         let ids = running_sum(&reset.reshape((b, c, q))?)?; // (b, c, q)
-        ids.unsqueeze(2)?
-            .broadcast_as((b, c, g, q))?
-            .reshape((m, q))
-            .map(Some)
+        ids.unsqueeze(2)?.broadcast_as((b, c, g, q))?.reshape((m, q)).map(Some)
     }
 
     /// 1 where token i reads token j: not later, and of the same segment (m or 1, 1, q, q).
@@ -198,7 +157,5 @@ fn running_sum(terms: &Tensor) -> Result<Tensor> {
 fn masked_exp(exponents: &Tensor, mask: &Tensor) -> Result<Tensor> {
     let never = Tensor::new(f32::NEG_INFINITY, exponents.device())?.to_dtype(exponents.dtype())?;
     let never = never.broadcast_as(exponents.shape())?;
-    mask.broadcast_as(exponents.shape())?
-        .where_cond(exponents, &never)?
-        .exp()
+    mask.broadcast_as(exponents.shape())?.where_cond(exponents, &never)?.exp()
 }

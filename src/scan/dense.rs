@@ -54,12 +54,7 @@ fn check(
     };
     let bound = vec![("b", b), ("l", l), ("n", n)];
     if let Some((symbol, _)) = bound.iter().find(|(_, extent)| *extent == 0) {
-        return Err(ScanError::Empty {
-            argument: "u",
-            symbol,
-            expected: U,
-            actual: vec![b, l, n],
-        });
+        return Err(ScanError::Empty { argument: "u", symbol, expected: U, actual: vec![b, l, n] });
     }
     if a.dims() != [n, n] {
         return Err(shape("A", "(n, n)", a, bound));
@@ -68,15 +63,8 @@ fn check(
         return Err(shape("h0", "(b, n)", h0, bound));
     }
     for (argument, tensor) in [("A", Some(a)), ("h0", h0)] {
-        if let Some(actual) = tensor
-            .map(Tensor::dtype)
-            .filter(|actual| *actual != u.dtype())
-        {
-            return Err(ScanError::DType {
-                argument,
-                expected: u.dtype(),
-                actual,
-            });
+        if let Some(actual) = tensor.map(Tensor::dtype).filter(|actual| *actual != u.dtype()) {
+            return Err(ScanError::DType { argument, expected: u.dtype(), actual });
         }
     }
     Ok((b, l, n))

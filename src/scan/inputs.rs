@@ -56,17 +56,7 @@ impl<'a> Inputs<'a> {
         bmat: &'a Tensor,
         cmat: &'a Tensor,
     ) -> Self {
-        Self {
-            x,
-            dt,
-            a,
-            bmat,
-            cmat,
-            d: None,
-            state: None,
-            reset: None,
-            scope: None,
-        }
+        Self { x, dt, a, bmat, cmat, d: None, state: None, reset: None, scope: None }
     }
 
     /// Checks that the inputs fit together.
@@ -79,12 +69,7 @@ impl<'a> Inputs<'a> {
             return Err(ScanError::Shape {
                 argument: if x_is_wrong { "x" } else { "B" },
                 expected: if x_is_wrong { X } else { BC },
-                actual: if x_is_wrong {
-                    self.x.dims()
-                } else {
-                    self.bmat.dims()
-                }
-                .to_vec(),
+                actual: if x_is_wrong { self.x.dims() } else { self.bmat.dims() }.to_vec(),
                 bound: Bound::default(),
             });
         };
@@ -99,29 +84,16 @@ impl<'a> Inputs<'a> {
         &self,
         Sizes { b, l, h, p, g, n }: Sizes,
     ) -> std::result::Result<(), ScanError> {
-        let empty = [("b", b), ("l", l), ("h", h), ("p", p)]
-            .into_iter()
-            .find(|(_, extent)| *extent == 0);
+        let empty =
+            [("b", b), ("l", l), ("h", h), ("p", p)].into_iter().find(|(_, extent)| *extent == 0);
         if let Some((symbol, _)) = empty {
             let actual = self.x.dims().to_vec();
-            return Err(ScanError::Empty {
-                argument: "x",
-                symbol,
-                expected: X,
-                actual,
-            });
+            return Err(ScanError::Empty { argument: "x", symbol, expected: X, actual });
         }
-        if let Some((symbol, _)) = [("g", g), ("n", n)]
-            .into_iter()
-            .find(|(_, extent)| *extent == 0)
+        if let Some((symbol, _)) = [("g", g), ("n", n)].into_iter().find(|(_, extent)| *extent == 0)
         {
             let actual = self.bmat.dims().to_vec();
-            return Err(ScanError::Empty {
-                argument: "B",
-                symbol,
-                expected: BC,
-                actual,
-            });
+            return Err(ScanError::Empty { argument: "B", symbol, expected: BC, actual });
         }
         if !h.is_multiple_of(g) {
             return Err(ScanError::Groups { h, g });
@@ -154,19 +126,11 @@ impl<'a> Inputs<'a> {
         if !matches!(dtype, DType::F32 | DType::F64) {
             return Err(ScanError::Precision { actual: dtype });
         }
-        let named = [
-            ("dt", Some(self.dt)),
-            ("A", Some(self.a)),
-            ("B", Some(self.bmat)),
-        ];
+        let named = [("dt", Some(self.dt)), ("A", Some(self.a)), ("B", Some(self.bmat))];
         let more = [("C", Some(self.cmat)), ("D", self.d), ("state", self.state)];
         for (argument, tensor) in named.into_iter().chain(more) {
             if let Some(actual) = tensor.map(Tensor::dtype).filter(|actual| *actual != dtype) {
-                return Err(ScanError::DType {
-                    argument,
-                    expected: dtype,
-                    actual,
-                });
+                return Err(ScanError::DType { argument, expected: dtype, actual });
             }
         }
         Ok(())
@@ -175,11 +139,7 @@ impl<'a> Inputs<'a> {
     /// Adds the skip: y + D·x.
     pub(super) fn skip(&self, y: Tensor) -> Result<Tensor> {
         let Some(d) = self.d else { return Ok(y) };
-        let d = if d.rank() == 1 {
-            d.unsqueeze(1)?
-        } else {
-            d.clone()
-        }; // (h, 1) or (h, p)
+        let d = if d.rank() == 1 { d.unsqueeze(1)? } else { d.clone() }; // (h, 1) or (h, p)
         y + self.x.broadcast_mul(&d)? // (b, l, h, p)
     }
 
@@ -201,6 +161,7 @@ impl<'a> Inputs<'a> {
         decay.broadcast_mul(&kept) // (b, l, h)
     }
 
+    #[track_caller]
     pub(super) fn tap(&self, name: &str, t: Tensor) -> Result<Tensor> {
         match self.scope {
             Some(scope) => scope.tap(name, t),
@@ -213,23 +174,13 @@ impl Sizes {
     /// The dims as an error shows them.
     fn bound(&self) -> Bound {
         let Self { b, l, h, p, g, n } = *self;
-        Bound(vec![
-            ("b", b),
-            ("l", l),
-            ("h", h),
-            ("p", p),
-            ("g", g),
-            ("n", n),
-        ])
+        Bound(vec![("b", b), ("l", l), ("h", h), ("p", p), ("g", g), ("n", n)])
     }
 
     /// Gives each head its group's rows: (b, l, g, n) → (b, l, h, n).
     pub(super) fn to_heads(self, grouped: &Tensor) -> Result<Tensor> {
         let Self { b, l, h, g, n, .. } = self;
-        grouped
-            .unsqueeze(3)?
-            .broadcast_as((b, l, g, h / g, n))?
-            .reshape((b, l, h, n))
+        grouped.unsqueeze(3)?.broadcast_as((b, l, g, h / g, n))?.reshape((b, l, h, n))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Scans: the recurrences that carry a state along the sequence.
 //!
 //! Two families live here. [`dense`] is the time-invariant scan with a full state matrix. The Mamba-2 scans take one
-//! decay a head and a token; [`sequential`] is their definition, and every other one must agree with it in values and
+//! decay a head and a token; `sequential` is their definition, and every other one must agree with it in values and
 //! gradients. Axes are as in the paper (Dao and Gu 2024, arXiv 2405.21060): x (b, l, h, p), B and C (b, l, g, n),
 //! dt (b, l, h), state (b, h, p, n). Groups are interleaved: head j reads group ⌊j / (h/g)⌋.
 //!

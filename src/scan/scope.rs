@@ -27,17 +27,13 @@ impl Scope {
 
     /// The full name of `name` in this scope.
     pub fn name(&self, name: impl Display) -> String {
-        if self.0.is_empty() {
-            name.to_string()
-        } else {
-            format!("{}.{name}", self.0)
-        }
+        if self.0.is_empty() { name.to_string() } else { format!("{}.{name}", self.0) }
     }
 
-    /// Taps `t` under `name` in this scope; see [`crate::tap`].
+    /// Taps `t` under `name` in this scope; see [`crate::tap()`].
     ///
     /// # Errors
-    /// Those of [`crate::tap`].
+    /// Those of [`crate::tap()`].
     #[track_caller]
     pub fn tap(&self, name: &str, t: Tensor) -> Result<Tensor> {
         crate::tap(&self.name(name), t)

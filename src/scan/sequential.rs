@@ -17,9 +17,7 @@ pub(super) fn scan(inputs: &Inputs, sizes: Sizes) -> Result<Output> {
     let mut ys = Vec::with_capacity(sizes.l);
     for t in 0..sizes.l {
         let decay = at(&decay, t)?.unsqueeze(2)?.unsqueeze(3)?; // (b, h, 1, 1)
-        let update = at(&dx, t)?
-            .unsqueeze(3)?
-            .broadcast_mul(&at(&bmat, t)?.unsqueeze(2)?)?; // (b, h, p, n)
+        let update = at(&dx, t)?.unsqueeze(3)?.broadcast_mul(&at(&bmat, t)?.unsqueeze(2)?)?; // (b, h, p, n)
         h = inputs.tap("scan.h", (h.broadcast_mul(&decay)? + update)?)?; // (b, h, p, n)
         let c = at(&cmat, t)?.contiguous()?.unsqueeze(3)?; // (b, h, n, 1)
         ys.push(h.matmul(&c)?.squeeze(3)?); // (b, h, p)

@@ -1,12 +1,181 @@
 //! Taps name an intermediate tensor where the model computes it.
-use candle_core::{Result, Tensor};
+//!
+//! A tap changes nothing: it keeps a handle to the tensor, the place in the source and the moment. Only a *probe*, a run
+//! made to find where a gradient stops, puts an identity op behind each tap.
 
-/// Names `t`; returns it unchanged.
+use std::cell::{Cell, RefCell};
+use std::panic::Location;
+use std::sync::{Arc, Mutex};
+
+use candle_core::{CpuStorage, CustomOp1, DType, Device, Layout, Result, Shape, Tensor};
+
+use super::graph::time;
+
+/// Names `t` as an intermediate result of the model and returns it.
+///
+/// Without a recorder this is the identity. Under `RUST_LOG=shapelock=debug` each tap is an event with its shape.
+///
+/// ```
+/// # use candle_core::{Device, DType, Tensor};
+/// # fn main() -> candle_core::Result<()> {
+/// let states = Tensor::zeros((8, 60, 16), DType::F32, &Device::Cpu)?; // (b, l, n)
+/// let states = shapelock::tap("states", states)?;
+/// # assert_eq!(states.dims(), [8, 60, 16]);
+/// # Ok(())
+/// # }
+/// ```
 ///
 /// # Errors
-/// None without a recorder.
+/// None of its own; a probe's identity op can fail as any op can.
 #[inline]
 #[track_caller]
-pub fn tap(_name: &str, t: Tensor) -> Result<Tensor> {
+pub fn tap(name: &str, t: Tensor) -> Result<Tensor> {
+    tracing::debug!(target: "shapelock", name, shape = ?t.dims(), dtype = t.dtype().as_str());
+    if ON.get() { seen(name, t, Location::caller()) } else { Ok(t) }
+}
+
+thread_local! {
+    static ON: Cell<bool> = const { Cell::new(false) };
+    static TAPS: RefCell<Recorder> = const { RefCell::new(Recorder { taps: Vec::new(), probing: false }) };
+}
+
+#[derive(Default)]
+struct Recorder {
+    taps: Vec<Tap>,
+    probing: bool,
+}
+
+/// A named tensor, where and when it was named.
+#[derive(Debug, Clone)]
+pub struct Tap {
+    /// Its name, dotted.
+    pub name: String,
+    /// The tensor.
+    pub tensor: Tensor,
+    /// File and line of the call.
+    pub place: &'static Location<'static>,
+    /// The moment, on candle's counter of tensors.
+    pub time: usize,
+    /// What a probe saw of its gradient: the shape, and whether any element differs from zero.
+    pub gradient: Arc<Mutex<Option<TapGradient>>>,
+    /// Whether a probe could look here: it leaves strided tensors alone, so as to change nothing.
+    pub probed: bool,
+}
+
+/// A gradient as it passed a tap.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TapGradient {
+    /// Its shape.
+    pub shape: Vec<usize>,
+    /// Whether all of it is zero.
+    pub zero: bool,
+}
+
+/// What a recorded run left: its result and its taps, and the stretch of candle's counter it took.
+pub struct Recorded<R> {
+    /// What the closure returned.
+    pub result: R,
+    /// The taps, in order.
+    pub taps: Vec<Tap>,
+    /// The counter before and after.
+    pub span: (usize, usize),
+}
+
+/// Runs `f` and keeps what its taps saw.
+pub fn record<R>(f: impl FnOnce() -> R) -> Recorded<R> {
+    run(f, false)
+}
+
+/// Runs `f` with an identity op behind each tap that notes the gradient passing it in a later backward pass.
+pub fn probe<R>(f: impl FnOnce() -> R) -> Recorded<R> {
+    run(f, true)
+}
+
+fn run<R>(f: impl FnOnce() -> R, probing: bool) -> Recorded<R> {
+    let before = now();
+    let outer = TAPS.replace(Recorder { taps: Vec::new(), probing });
+    let recording = Recording { outer: Some(outer), was_on: ON.replace(true) };
+    let result = f();
+    let taps = recording.finish();
+    Recorded { result, taps, span: (before, now()) }
+}
+
+/// Puts the outer recorder back when the recording ends, by a panic too.
+struct Recording {
+    outer: Option<Recorder>,
+    was_on: bool,
+}
+
+impl Recording {
+    fn finish(mut self) -> Vec<Tap> {
+        self.restore()
+    }
+
+    fn restore(&mut self) -> Vec<Tap> {
+        let Some(outer) = self.outer.take() else {
+            return Vec::new();
+        };
+        ON.set(self.was_on);
+        TAPS.replace(outer).taps
+    }
+}
+
+impl Drop for Recording {
+    fn drop(&mut self) {
+        self.restore();
+    }
+}
+
+#[cold]
+fn seen(name: &str, t: Tensor, place: &'static Location<'static>) -> Result<Tensor> {
+    let gradient = Arc::new(Mutex::new(None));
+    let probed = TAPS.with_borrow(|r| r.probing) && t.is_contiguous() && t.dtype().is_float();
+    let t = if probed { t.apply_op1(Identity(gradient.clone()))? } else { t };
+    let tap =
+        Tap { name: name.to_owned(), tensor: t.clone(), place, time: now(), gradient, probed };
+    TAPS.with_borrow_mut(|r| r.taps.push(tap));
     Ok(t)
+}
+
+/// The present moment on candle's counter; a scalar is made to read it.
+fn now() -> usize {
+    Tensor::zeros((), DType::U8, &Device::Cpu).map_or(0, |t| time(&t))
+}
+
+/// The identity, which notes the gradient on its way back.
+struct Identity(Arc<Mutex<Option<TapGradient>>>);
+
+impl CustomOp1 for Identity {
+    fn name(&self) -> &'static str {
+        "tap"
+    }
+
+    fn cpu_fwd(&self, storage: &CpuStorage, layout: &Layout) -> Result<(CpuStorage, Shape)> {
+        macro_rules! copy {
+            ($($variant:ident),*) => {
+                match storage {
+                    $(CpuStorage::$variant(data) => {
+                        let (start, end) = layout.contiguous_offsets().ok_or_else(strided)?;
+                        CpuStorage::$variant(data[start..end].to_vec())
+                    })*
+                    _ => candle_core::bail!("a probe looks at float tensors only"),
+                }
+            };
+        }
+        Ok((copy!(BF16, F16, F32, F64), layout.shape().clone()))
+    }
+
+    fn bwd(&self, _arg: &Tensor, _res: &Tensor, grad: &Tensor) -> Result<Option<Tensor>> {
+        let largest =
+            grad.to_dtype(DType::F64)?.abs()?.flatten_all()?.max(0)?.to_scalar::<f64>()?;
+        let seen = TapGradient { shape: grad.dims().to_vec(), zero: largest == 0. };
+        if let Ok(mut slot) = self.0.lock() {
+            *slot = Some(seen);
+        }
+        Ok(Some(grad.clone()))
+    }
+}
+
+fn strided() -> candle_core::Error {
+    candle_core::Error::Msg("a probe looks at contiguous tensors only".into())
 }

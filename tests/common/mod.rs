@@ -21,10 +21,7 @@ pub struct Params {
 
 impl Params {
     pub fn seeded(seed: u64) -> Self {
-        Self {
-            seed,
-            ..Self::default()
-        }
+        Self { seed, ..Self::default() }
     }
 
     pub fn builder(&self, dtype: DType, device: &Device) -> VarBuilder<'static> {
@@ -104,11 +101,7 @@ pub fn error(actual: &Tensor, expected: &Tensor) -> Result<f64> {
     let (actual, expected) = (actual.to_dtype(DType::F64)?, expected.to_dtype(DType::F64)?);
     let largest = |t: Tensor| t.abs()?.flatten_all()?.max(0)?.to_scalar::<f64>();
     let (difference, scale) = (largest((&actual - &expected)?)?, largest(expected)?);
-    Ok(if difference == 0. {
-        0.
-    } else {
-        difference / scale
-    })
+    Ok(if difference == 0. { 0. } else { difference / scale })
 }
 
 /// Whether no value is infinite or NaN.

@@ -19,10 +19,7 @@ pub fn config(g: usize, scan: Scan) -> Config {
 }
 
 pub fn model(g: usize, scan: Scan) -> Result<Mamba2> {
-    Mamba2::new(
-        &config(g, scan),
-        Params::seeded(5).builder(DType::F64, &Device::Cpu),
-    )
+    Mamba2::new(&config(g, scan), Params::seeded(5).builder(DType::F64, &Device::Cpu))
 }
 
 /// A model of time series, whose input carries a gradient.
@@ -30,10 +27,7 @@ pub fn series(params: &Params, scan: Scan) -> Result<Mamba2> {
     let text = r#"{"d_model": 16, "n_layer": 2, "d_state": 5, "headdim": 8, "ngroups": 2, "chunk_size": 4,
                    "head": {"outputs": 3}}"#;
     let config: Config = serde_json::from_str(text).expect("the configuration is valid");
-    Mamba2::new(
-        &Config { scan, ..config },
-        params.builder(DType::F64, &Device::Cpu),
-    )
+    Mamba2::new(&Config { scan, ..config }, params.builder(DType::F64, &Device::Cpu))
 }
 
 /// Reads the pieces one after another: all outputs, and the last state.
@@ -51,25 +45,14 @@ pub fn in_pieces(model: &Mamba2, input: &Tensor, lengths: &[usize]) -> Result<(T
 
 pub fn assert_near(what: &str, actual: &Tensor, expected: &Tensor) -> Result<()> {
     let measured = error(actual, expected)?;
-    assert!(
-        measured <= EXACT,
-        "{what} is off by {measured:e}, allowed {EXACT:e}"
-    );
+    assert!(measured <= EXACT, "{what} is off by {measured:e}, allowed {EXACT:e}");
     Ok(())
 }
 
 pub fn assert_same_state(what: &str, actual: &State, expected: &State) -> Result<()> {
     for (layer, (actual, expected)) in actual.layers().iter().zip(expected.layers()).enumerate() {
-        assert_near(
-            &format!("{what}: scan state of layer {layer}"),
-            &actual.ssm,
-            &expected.ssm,
-        )?;
-        assert_near(
-            &format!("{what}: window of layer {layer}"),
-            &actual.window,
-            &expected.window,
-        )?;
+        assert_near(&format!("{what}: scan state of layer {layer}"), &actual.ssm, &expected.ssm)?;
+        assert_near(&format!("{what}: window of layer {layer}"), &actual.window, &expected.window)?;
     }
     Ok(())
 }

@@ -39,10 +39,7 @@ pub fn load(
     let found = keys::found(&sources)?;
     let problems = keys::compare(&config, &expected, &found);
     if !problems.is_empty() {
-        return Err(CheckpointError::Mismatch {
-            path: dir.into(),
-            problems,
-        });
+        return Err(CheckpointError::Mismatch { path: dir.into(), problems });
     }
     let mut vars = BTreeMap::new();
     for parameter in &expected {
@@ -50,11 +47,8 @@ pub fn load(
             continue;
         };
         let tensor = read(&sources, found)?;
-        let wanted = if parameter.in_full_precision() {
-            super::norm::at_least_f32(dtype)
-        } else {
-            dtype
-        };
+        let wanted =
+            if parameter.in_full_precision() { super::norm::at_least_f32(dtype) } else { dtype };
         let tensor = tensor.to_dtype(wanted)?.to_device(device)?;
         vars.insert(parameter.name.clone(), Var::from_tensor(&tensor)?);
     }
@@ -75,37 +69,24 @@ pub fn save(dir: &Path, config: &Config, weights: &Weights) -> Result<(), Checkp
             None => problems.push(Problem::Missing { name, shape }),
             Some(var) if var.dims() != shape => {
                 let actual = var.dims().to_vec();
-                problems.push(Problem::Shape {
-                    name,
-                    expected: shape,
-                    actual,
-                });
+                problems.push(Problem::Shape { name, expected: shape, actual });
             }
             Some(var) => tensors.push((name, var.as_tensor().clone())),
         }
     }
     if !problems.is_empty() {
-        return Err(CheckpointError::Mismatch {
-            path: dir.into(),
-            problems,
-        });
+        return Err(CheckpointError::Mismatch { path: dir.into(), problems });
     }
     source::write(dir, &value, tensors)
 }
 
 fn read(sources: &[Source], found: &Found) -> Result<Tensor, CheckpointError> {
     let [place, ..] = found.places.as_slice() else {
-        return Err(CheckpointError::format(
-            Path::new(""),
-            "no place holds the tensor",
-        ));
+        return Err(CheckpointError::format(Path::new(""), "no place holds the tensor"));
     };
     match sources.get(place.source) {
         Some(source) => source.read(&place.key),
-        None => Err(CheckpointError::format(
-            Path::new(""),
-            "no file holds the tensor",
-        )),
+        None => Err(CheckpointError::format(Path::new(""), "no file holds the tensor")),
     }
 }
 
@@ -123,20 +104,10 @@ fn check_tied_head(
         return Ok(());
     };
     let (head, embeddings) = (read(sources, head)?, read(sources, embeddings)?);
-    let differs = head
-        .to_dtype(DType::F32)?
-        .ne(&embeddings.to_dtype(DType::F32)?)?;
-    if differs
-        .to_dtype(DType::F32)?
-        .sum_all()?
-        .to_scalar::<f32>()?
-        > 0.
-    {
+    let differs = head.to_dtype(DType::F32)?.ne(&embeddings.to_dtype(DType::F32)?)?;
+    if differs.to_dtype(DType::F32)?.sum_all()?.to_scalar::<f32>()? > 0. {
         let problems = vec![Problem::Untied];
-        return Err(CheckpointError::Mismatch {
-            path: dir.into(),
-            problems,
-        });
+        return Err(CheckpointError::Mismatch { path: dir.into(), problems });
     }
     Ok(())
 }

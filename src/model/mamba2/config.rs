@@ -131,10 +131,7 @@ impl Config {
         let s = self.d_ssm.unwrap_or(i);
         ConfigError::check_size("expand", i)?;
         if s == 0 || s > i {
-            return Err(ConfigError::new(
-                "d_ssm",
-                format!("expected 1 to i={i}, actual {s}"),
-            ));
+            return Err(ConfigError::new("d_ssm", format!("expected 1 to i={i}, actual {s}")));
         }
         if !s.is_multiple_of(self.headdim) {
             let message = format!("d_ssm={s} is not a multiple of it: actual {}", self.headdim);
@@ -142,10 +139,7 @@ impl Config {
         }
         let h = s / self.headdim;
         if !h.is_multiple_of(self.ngroups) {
-            let message = format!(
-                "h={h} heads are not a multiple of it: actual {}",
-                self.ngroups
-            );
+            let message = format!("h={h} heads are not a multiple of it: actual {}", self.ngroups);
             return Err(ConfigError::new("ngroups", message));
         }
         Ok(Dims {
@@ -174,9 +168,7 @@ impl Config {
             ("ngroups", self.ngroups),
             ("chunk_size", self.chunk_size),
         ];
-        sizes
-            .into_iter()
-            .try_for_each(|(field, size)| ConfigError::check_size(field, size))?;
+        sizes.into_iter().try_for_each(|(field, size)| ConfigError::check_size(field, size))?;
         if !(self.norm_eps.is_finite() && self.norm_eps > 0.) {
             let message = format!("expected a positive number, actual {}", self.norm_eps);
             return Err(ConfigError::new("norm_eps", message));
@@ -193,9 +185,7 @@ impl Config {
             Head::Lm => {
                 ConfigError::check_size("vocab_size", self.vocab_size)?;
                 ConfigError::check_size("pad_vocab_size_multiple", self.pad_vocab_size_multiple)?;
-                Ok(self
-                    .vocab_size
-                    .next_multiple_of(self.pad_vocab_size_multiple))
+                Ok(self.vocab_size.next_multiple_of(self.pad_vocab_size_multiple))
             }
         }
     }
@@ -224,24 +214,9 @@ impl Dims {
 
     /// Letter and size, in the order in which shapes name them.
     pub fn named(&self) -> Vec<(&'static str, usize)> {
-        let Self {
-            d,
-            i,
-            s: _,
-            h,
-            p,
-            g,
-            n,
-            q,
-            k,
-            v,
-            layers,
-        } = *self;
+        let Self { d, i, s: _, h, p, g, n, q, k, v, layers } = *self;
         let letters = [("d", d), ("i", i), ("h", h), ("p", p), ("g", g), ("n", n)];
-        letters
-            .into_iter()
-            .chain([("q", q), ("k", k), ("v", v), ("layers", layers)])
-            .collect()
+        letters.into_iter().chain([("q", q), ("k", k), ("v", v), ("layers", layers)]).collect()
     }
 }
 

@@ -20,9 +20,7 @@ pub(super) fn causal_conv(
         let w = weight.narrow(2, j, 1)?.flatten_all()?; // (c)
         let mut term = extended.narrow(1, j, l)?.broadcast_mul(&w)?; // (b, l, c)
         if let Some(segments) = segments.filter(|_| j + 1 < k) {
-            let same = segments
-                .narrow(1, j, l)?
-                .eq(&segments.narrow(1, k - 1, l)?)?; // (b, l)
+            let same = segments.narrow(1, j, l)?.eq(&segments.narrow(1, k - 1, l)?)?; // (b, l)
             term = term.broadcast_mul(&same.to_dtype(term.dtype())?.unsqueeze(2)?)?;
         }
         y = Some(match y {

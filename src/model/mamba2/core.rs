@@ -67,15 +67,7 @@ pub struct PlainCore;
 
 impl Core for PlainCore {
     fn run(&self, inputs: &CoreInputs) -> Result<(Tensor, LayerState)> {
-        let CoreInputs {
-            zxbcdt,
-            params,
-            state,
-            dims,
-            config,
-            scope,
-            ..
-        } = *inputs;
+        let CoreInputs { zxbcdt, params, state, dims, config, scope, .. } = *inputs;
         let Dims { s, h, p, g, n, .. } = dims;
         let (b, l, _) = zxbcdt.dims3()?;
         let z = scope.tap("z", zxbcdt.narrow(2, 0, s)?)?; // (b, l, h·p)
@@ -102,34 +94,17 @@ impl Core for PlainCore {
             Some(weight) => scope.tap("norm", gated_norm(&y, &z, weight, g, config.norm_eps)?)?,
             None => (y * silu(&z)?)?,
         }; // (b, l, h·p)
-        Ok((
-            y,
-            LayerState {
-                window,
-                ssm: scanned.state,
-            },
-        ))
+        Ok((y, LayerState { window, ssm: scanned.state }))
     }
 }
 
 /// SiLU(conv(xBC)) (b, l, c) and the window that the next token needs (b, k − 1, c).
 fn convolved(inputs: &CoreInputs, xbc: &Tensor) -> Result<(Tensor, Tensor)> {
-    let CoreInputs {
-        params,
-        state,
-        layout,
-        dims,
-        ..
-    } = *inputs;
+    let CoreInputs { params, state, layout, dims, .. } = *inputs;
     let segments = layout.segments(dims.k - 1)?; // (b, k - 1 + l)
     let extended = extend(&state.window, xbc)?; // (b, k - 1 + l, c)
     let bias = params.conv_bias.as_ref();
-    let y = silu(&causal_conv(
-        &extended,
-        &params.conv_weight,
-        bias,
-        segments.as_ref(),
-    )?)?; // (b, l, c)
+    let y = silu(&causal_conv(&extended, &params.conv_weight, bias, segments.as_ref())?)?; // (b, l, c)
 
     let mut window = last_columns(&extended, layout.lengths.as_deref(), dims.k - 1)?;
     if let Some(segments) = segments.filter(|_| dims.k > 1) {
@@ -153,21 +128,14 @@ fn last_columns(extended: &Tensor, lengths: Option<&[usize]>, count: usize) -> R
     let columns = rows.flat_map(|(row, length)| (0..count).map(move |j| row * total + length + j));
     let columns: Vec<_> = columns.map(|column| column as u32).collect();
     let columns = Tensor::from_vec(columns, b * count, extended.device())?;
-    extended
-        .reshape((b * total, c))?
-        .index_select(&columns, 0)?
-        .reshape((b, count, c))
+    extended.reshape((b * total, c))?.index_select(&columns, 0)?.reshape((b, count, c))
 }
 
 /// dt = clamp(softplus(dt + bias)), and 0 for padding, which then neither changes nor enters the state (b, l, h).
 fn step_sizes(inputs: &CoreInputs, dt: &Tensor) -> Result<Tensor> {
     let dt = softplus(&dt.broadcast_add(&inputs.params.dt_bias)?)?;
     let limit = inputs.config.dt_limit;
-    let dt = if limit.binds() {
-        dt.clamp(limit.min, limit.max)?
-    } else {
-        dt
-    };
+    let dt = if limit.binds() { dt.clamp(limit.min, limit.max)? } else { dt };
     match inputs.layout.real(dt.dim(1)?, dt.dtype(), dt.device())? {
         Some(real) => dt.broadcast_mul(&real),
         None => Ok(dt),

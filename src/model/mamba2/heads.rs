@@ -21,18 +21,10 @@ impl Ends {
     pub(super) fn new(config: &Config, dims: Dims, vb: &VarBuilder) -> Result<Self> {
         let Dims { d, v, .. } = dims;
         let dtype = vb.dtype();
-        let normal = Init::Randn {
-            mean: 0.,
-            stdev: INIT_STD,
-        };
+        let normal = Init::Randn { mean: 0., stdev: INIT_STD };
         if let Head::Outputs(_) = config.head {
             let head = Linear::new(d, v, true, uniform_init(d), &vb.pp("head"))?;
-            return Ok(Self {
-                embedding: None,
-                head,
-                dims,
-                dtype,
-            });
+            return Ok(Self { embedding: None, head, dims, dtype });
         }
         let backbone = vb.pp("backbone");
         let names = ["embeddings.weight", "embedding.weight"];
@@ -44,12 +36,7 @@ impl Ends {
             true => Linear::of_weight(embedding.clone()),
             false => Linear::new(d, v, false, normal, &vb.pp("lm_head"))?,
         };
-        Ok(Self {
-            embedding: Some(embedding),
-            head,
-            dims,
-            dtype,
-        })
+        Ok(Self { embedding: Some(embedding), head, dims, dtype })
     }
 
     /// Reads ids (b, l), or features (b, l, d): gives (b, l, d) in the weights' dtype.
@@ -59,9 +46,7 @@ impl Ends {
             return Ok(input.clone());
         };
         let (b, l) = input.dims2()?;
-        embedding
-            .index_select(&input.flatten_all()?, 0)?
-            .reshape((b, l, self.dims.d)) // (b, l, d)
+        embedding.index_select(&input.flatten_all()?, 0)?.reshape((b, l, self.dims.d)) // (b, l, d)
     }
 
     /// (b, l, d) → (b, l, v).
@@ -71,11 +56,7 @@ impl Ends {
 
     fn check(&self, input: &Tensor) -> std::result::Result<(), InputError> {
         let reads_ids = self.embedding.is_some();
-        let (argument, expected) = if reads_ids {
-            ("ids", "(b, l)")
-        } else {
-            ("x", "(b, l, d)")
-        };
+        let (argument, expected) = if reads_ids { ("ids", "(b, l)") } else { ("x", "(b, l, d)") };
         let fits = match *input.dims() {
             [b, l] => reads_ids && b > 0 && l > 0,
             [b, l, d] => !reads_ids && b > 0 && l > 0 && d == self.dims.d,
@@ -84,27 +65,16 @@ impl Ends {
         if !fits {
             let actual = input.dims().to_vec();
             let bound = Bound(self.dims.named());
-            return Err(InputError::Shape {
-                argument,
-                expected,
-                actual,
-                bound,
-            });
+            return Err(InputError::Shape { argument, expected, actual, bound });
         }
         let actual = input.dtype();
         match reads_ids {
             true if !matches!(actual, DType::U8 | DType::U32 | DType::I64) => {
-                Err(InputError::DType {
-                    argument,
-                    expected: "U8, U32 or I64".into(),
-                    actual,
-                })
+                Err(InputError::DType { argument, expected: "U8, U32 or I64".into(), actual })
             }
-            false if actual != self.dtype => Err(InputError::DType {
-                argument,
-                expected: format!("{:?}", self.dtype),
-                actual,
-            }),
+            false if actual != self.dtype => {
+                Err(InputError::DType { argument, expected: format!("{:?}", self.dtype), actual })
+            }
             _ => Ok(()),
         }
     }

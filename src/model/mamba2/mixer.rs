@@ -41,13 +41,7 @@ impl Mixer {
         let normal = |stdev| Init::Randn { mean: 0., stdev };
         let (in_proj, out_proj) = (vb.pp("in_proj"), vb.pp("out_proj"));
         Ok(Self {
-            in_proj: Linear::new(
-                dims.d,
-                dims.in_proj(),
-                config.bias,
-                normal(INIT_STD),
-                &in_proj,
-            )?,
+            in_proj: Linear::new(dims.d, dims.in_proj(), config.bias, normal(INIT_STD), &in_proj)?,
             out_proj: Linear::new(dims.i, dims.d, config.bias, normal(narrow_out), &out_proj)?,
             params: core_params(config, dims, vb)?,
             core: core.clone(),
@@ -71,9 +65,7 @@ impl Mixer {
         let (weight_dtype, m) = (u.dtype(), self.dims.mlp());
         let projected = self.in_proj.forward(u)?; // (b, l, 2·m + e)
         let zxbcdt = projected.narrow(2, 2 * m, self.dims.zxbcdt())?; // (b, l, e)
-        let zxbcdt = self
-            .scope
-            .tap("zxbcdt", zxbcdt.to_dtype(at_least_f32(weight_dtype))?)?;
+        let zxbcdt = self.scope.tap("zxbcdt", zxbcdt.to_dtype(at_least_f32(weight_dtype))?)?;
         let inputs = CoreInputs {
             zxbcdt: &zxbcdt,
             params: &self.params,
@@ -107,36 +99,20 @@ fn core_params(config: &Config, dims: Dims, vb: &VarBuilder) -> Result<CoreParam
     let in_full = |shape: &[usize], name, init| vb.get_with_hints_dtype(shape, name, init, dtype);
     let conv = vb.pp("conv1d");
     let bound = 1. / (k as f64).sqrt();
-    let conv_init = Init::Uniform {
-        lo: -bound,
-        up: bound,
-    };
+    let conv_init = Init::Uniform { lo: -bound, up: bound };
     let conv_bias = match config.conv_bias {
-        true => Some(
-            conv.get_with_hints(dims.conv(), "bias", conv_init)?
-                .to_dtype(dtype)?,
-        ),
+        true => Some(conv.get_with_hints(dims.conv(), "bias", conv_init)?.to_dtype(dtype)?),
         false => None,
     };
     let norm_weight = match config.rmsnorm {
-        true => Some(
-            vb.pp("norm")
-                .get_with_hints(s, "weight", Init::Const(1.))?
-                .to_dtype(dtype)?,
-        ),
+        true => Some(vb.pp("norm").get_with_hints(s, "weight", Init::Const(1.))?.to_dtype(dtype)?),
         false => None,
     };
     let d_shape: &[usize] = if config.d_has_hdim { &[h, p] } else { &[h] };
     // The logarithm of A ~ U(1, 16) and the inverse softplus of dt ~ log-uniform(0.001, 0.1), both as near as a
     // uniform draw comes.
-    let a_init = Init::Uniform {
-        lo: 0.,
-        up: 16f64.ln(),
-    };
-    let dt_init = Init::Uniform {
-        lo: 0.001f64.exp_m1().ln(),
-        up: 0.1f64.exp_m1().ln(),
-    };
+    let a_init = Init::Uniform { lo: 0., up: 16f64.ln() };
+    let dt_init = Init::Uniform { lo: 0.001f64.exp_m1().ln(), up: 0.1f64.exp_m1().ln() };
     Ok(CoreParams {
         conv_weight: conv
             .get_with_hints((dims.conv(), 1, k), "weight", conv_init)?

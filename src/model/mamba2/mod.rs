@@ -101,10 +101,8 @@ impl Mamba2 {
         let config = Arc::new(config.clone());
         let backbone = vb.pp("backbone");
         let layer = |index: usize| {
-            let (vb, scope) = (
-                backbone.pp("layers").pp(index),
-                Scope::root().child("layers").child(index),
-            );
+            let (vb, scope) =
+                (backbone.pp("layers").pp(index), Scope::root().child("layers").child(index));
             let norm = RmsNorm::new(dims.d, config.norm_eps, &vb.pp("norm"))?;
             let mixer = Mixer::new(&config, dims, &core, scope.child("mixer"), &vb.pp("mixer"))?;
             Ok(Layer { norm, mixer, scope })
@@ -126,8 +124,7 @@ impl Mamba2 {
     /// A wrapped [`InputError`] for an input of another shape or dtype, or an error of candle's.
     pub fn forward(&self, input: &Tensor) -> Result<Tensor> {
         let state = self.zero_state(input.dims().first().copied().unwrap_or(0))?;
-        self.forward_from(input, &state, Tokens::default())
-            .map(|(output, _)| output)
+        self.forward_from(input, &state, Tokens::default()).map(|(output, _)| output)
     }
 
     /// Reads on from `state`, the tokens being packed or padded as `tokens` says: (b, l, v) and the next state.
@@ -195,9 +192,7 @@ impl Mamba2 {
         for (layer, state) in self.layers.iter().zip(state.layers()) {
             let normed = layer.norm.forward(&h)?; // (b, l, d)
             let (mixed, state) = layer.mixer.forward(&normed, state, &layout, scan)?; // (b, l, d)
-            h = layer
-                .scope
-                .tap("residual", (h + mixed.to_dtype(residual)?)?)?; // (b, l, d)
+            h = layer.scope.tap("residual", (h + mixed.to_dtype(residual)?)?)?; // (b, l, d)
             states.push(state);
         }
         let h = self.norm_f.forward(&layout.to_place(&h)?)?; // (b, l, d)

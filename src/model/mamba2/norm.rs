@@ -17,10 +17,7 @@ impl RmsNorm {
     /// # Errors
     /// Where the builder has no such parameter or it has another shape.
     pub fn new(size: usize, eps: f64, vb: &VarBuilder) -> Result<Self> {
-        Ok(Self {
-            weight: vb.get_with_hints(size, "weight", Init::Const(1.))?,
-            eps,
-        })
+        Ok(Self { weight: vb.get_with_hints(size, "weight", Init::Const(1.))?, eps })
     }
 
     /// Applies the norm: (.., size) → (.., size), in the weight's dtype.
@@ -30,9 +27,7 @@ impl RmsNorm {
     pub fn forward(&self, x: &Tensor) -> Result<Tensor> {
         let weight = self.weight.to_dtype(at_least_f32(self.weight.dtype()))?;
         let x = x.to_dtype(weight.dtype())?;
-        normalised(&x, self.eps)?
-            .broadcast_mul(&weight)?
-            .to_dtype(self.weight.dtype())
+        normalised(&x, self.eps)?.broadcast_mul(&weight)?.to_dtype(self.weight.dtype())
     }
 }
 
@@ -46,9 +41,7 @@ pub(super) fn gated_norm(
 ) -> Result<Tensor> {
     let (b, l, i) = y.dims3()?;
     let gated = (y * silu(z)?)?.reshape((b, l, groups, i / groups))?; // (b, l, g, i/g)
-    normalised(&gated, eps)?
-        .reshape((b, l, i))?
-        .broadcast_mul(weight) // (b, l, i)
+    normalised(&gated, eps)?.reshape((b, l, i))?.broadcast_mul(weight) // (b, l, i)
 }
 
 /// f64 for f64, f32 for all others: the coarsest dtype for sums and recurrences.

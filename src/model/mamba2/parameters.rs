@@ -48,9 +48,7 @@ impl Config {
     }
 
     fn layer_parameters(&self, layer: &str, dims: Dims) -> Vec<Parameter> {
-        let Dims {
-            d, i, s, h, p, k, ..
-        } = dims;
+        let Dims { d, i, s, h, p, k, .. } = dims;
         let (conv, in_proj) = (dims.conv(), dims.in_proj());
         let d_shape: &[usize] = if self.d_has_hdim { &[h, p] } else { &[h] };
         let parameters: [(&str, &[usize], bool); 11] = [
@@ -67,18 +65,13 @@ impl Config {
             ("mixer.out_proj.bias", &[d], self.bias),
         ];
         let present = parameters.into_iter().filter(|(_, _, present)| *present);
-        present
-            .map(|(name, shape, _)| Parameter::new(&format!("{layer}.{name}"), shape))
-            .collect()
+        present.map(|(name, shape, _)| Parameter::new(&format!("{layer}.{name}"), shape)).collect()
     }
 }
 
 impl Parameter {
     fn new(name: &str, shape: &[usize]) -> Self {
-        Self {
-            name: name.into(),
-            shape: shape.into(),
-        }
+        Self { name: name.into(), shape: shape.into() }
     }
 
     /// Whether it is kept in at least f32 in a half precision model: A_log, D and dt_bias act through exponentials and

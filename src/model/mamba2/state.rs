@@ -32,10 +32,7 @@ impl State {
             window: Tensor::zeros((b, dims.k - 1, dims.conv()), dtype, device)?,
             ssm: Tensor::zeros((b, dims.h, dims.p, dims.n), dtype, device)?,
         };
-        Ok(Self {
-            dims,
-            layers: vec![layer; dims.layers],
-        })
+        Ok(Self { dims, layers: vec![layer; dims.layers] })
     }
 
     pub(super) const fn new(dims: Dims, layers: Vec<LayerState>) -> Self {
@@ -59,16 +56,9 @@ impl State {
     pub fn select(&self, rows: &[u32]) -> Result<Self> {
         let b = self.batch();
         if let Some(&row) = rows.iter().find(|&&row| row as usize >= b) {
-            return Err(InputError::Row {
-                b,
-                row: row as usize,
-            }
-            .into());
+            return Err(InputError::Row { b, row: row as usize }.into());
         }
-        self.map(|t| {
-            t.contiguous()?
-                .index_select(&Tensor::new(rows, t.device())?, 0)
-        })
+        self.map(|t| t.contiguous()?.index_select(&Tensor::new(rows, t.device())?, 0))
     }
 
     /// The same state with the given rows as before any token.
@@ -80,10 +70,7 @@ impl State {
         let mut kept = vec![1f32; b];
         for &row in rows {
             let kept = kept.get_mut(row as usize);
-            *kept.ok_or(InputError::Row {
-                b,
-                row: row as usize,
-            })? = 0.;
+            *kept.ok_or(InputError::Row { b, row: row as usize })? = 0.;
         }
         self.map(|t| {
             let mut shape = vec![1; t.rank()];
@@ -97,14 +84,8 @@ impl State {
     /// The same values without the graph that made them: where training truncates its backpropagation.
     pub fn detach(&self) -> Self {
         let layers = self.layers.iter();
-        let layers = layers.map(|l| LayerState {
-            window: l.window.detach(),
-            ssm: l.ssm.detach(),
-        });
-        Self {
-            dims: self.dims,
-            layers: layers.collect(),
-        }
+        let layers = layers.map(|l| LayerState { window: l.window.detach(), ssm: l.ssm.detach() });
+        Self { dims: self.dims, layers: layers.collect() }
     }
 
     /// Refuses a state that is not of this model's sizes, dtype and device, or not of `b` rows.
@@ -115,32 +96,21 @@ impl State {
         dtype: DType,
         device: &Device,
     ) -> std::result::Result<(), InputError> {
-        let differs = |what, expected: String, actual: String| InputError::State {
-            what,
-            expected,
-            actual,
-        };
+        let differs =
+            |what, expected: String, actual: String| InputError::State { what, expected, actual };
         if self.dims != dims {
             let text = |dims: Dims| Bound(dims.named()).to_string();
             return Err(differs("of another model", text(dims), text(self.dims)));
         }
         if self.batch() != b {
-            return Err(differs(
-                "batch size",
-                b.to_string(),
-                self.batch().to_string(),
-            ));
+            return Err(differs("batch size", b.to_string(), self.batch().to_string()));
         }
         let Some(first) = self.layers.first() else {
             return Ok(());
         };
         let (expected, actual) = (at_least_f32(dtype), first.ssm.dtype());
         if expected != actual {
-            return Err(differs(
-                "dtype",
-                format!("{expected:?}"),
-                format!("{actual:?}"),
-            ));
+            return Err(differs("dtype", format!("{expected:?}"), format!("{actual:?}")));
         }
         if !first.ssm.device().same_device(device) {
             let text = |device: &Device| format!("{:?}", device.location());
@@ -150,16 +120,8 @@ impl State {
     }
 
     fn map(&self, f: impl Fn(&Tensor) -> Result<Tensor>) -> Result<Self> {
-        let layer = |l: &LayerState| {
-            Ok(LayerState {
-                window: f(&l.window)?,
-                ssm: f(&l.ssm)?,
-            })
-        };
+        let layer = |l: &LayerState| Ok(LayerState { window: f(&l.window)?, ssm: f(&l.ssm)? });
         let layers = self.layers.iter().map(layer).collect::<Result<_>>()?;
-        Ok(Self {
-            dims: self.dims,
-            layers,
-        })
+        Ok(Self { dims: self.dims, layers })
     }
 }

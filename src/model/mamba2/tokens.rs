@@ -27,18 +27,12 @@ pub struct Layout {
 impl<'a> Tokens<'a> {
     /// Tokens whose sequences start where `reset` (b, l) is 1.
     pub const fn packed(reset: &'a Tensor) -> Self {
-        Self {
-            reset: Some(reset),
-            mask: None,
-        }
+        Self { reset: Some(reset), mask: None }
     }
 
     /// Tokens that are real where `mask` (b, l) is 1.
     pub const fn padded(mask: &'a Tensor) -> Self {
-        Self {
-            reset: None,
-            mask: Some(mask),
-        }
+        Self { reset: None, mask: Some(mask) }
     }
 
     pub(super) fn layout(&self, b: usize, l: usize) -> Result<Layout> {
@@ -50,19 +44,11 @@ impl<'a> Tokens<'a> {
             None => None,
         };
         let Some(mask) = self.mask else {
-            return Ok(Layout {
-                reset,
-                lengths: None,
-                moved: None,
-            });
+            return Ok(Layout { reset, lengths: None, moved: None });
         };
         let (starts, lengths) = runs(mask)?;
         let moved = moves(&starts, l, mask.device())?;
-        let mut layout = Layout {
-            reset: None,
-            lengths: Some(lengths),
-            moved,
-        };
+        let mut layout = Layout { reset: None, lengths: Some(lengths), moved };
         if let Some(reset) = reset {
             let real = layout.to_front(&mask.ne(0u32)?.unsqueeze(2)?)?;
             let reset = (layout.to_front(&reset.unsqueeze(2)?)? * real)?;
@@ -89,11 +75,7 @@ impl<'a> Tokens<'a> {
 /// # }
 /// ```
 pub fn sequence_starts(lengths: &[Vec<usize>], device: &Device) -> Result<Tensor> {
-    let l = lengths
-        .iter()
-        .map(|row| row.iter().sum())
-        .max()
-        .unwrap_or(0);
+    let l = lengths.iter().map(|row| row.iter().sum()).max().unwrap_or(0);
     let mut marks = vec![0u8; lengths.len() * l];
     for (row, lengths) in lengths.iter().enumerate() {
         let mut start = 0;
@@ -123,9 +105,7 @@ impl Layout {
         let Some(lengths) = &self.lengths else {
             return Ok(None);
         };
-        let real = lengths
-            .iter()
-            .flat_map(|length| (0..l).map(move |t| u8::from(t < *length)));
+        let real = lengths.iter().flat_map(|length| (0..l).map(move |t| u8::from(t < *length)));
         let real = Tensor::from_vec(real.collect::<Vec<_>>(), (lengths.len(), l, 1), device)?;
         real.to_dtype(dtype).map(Some)
     }
@@ -143,10 +123,7 @@ impl Layout {
         let Some(order) = order else {
             return Ok(sequence.clone());
         };
-        sequence
-            .flatten(0, 1)?
-            .index_select(order, 0)?
-            .reshape(sequence.shape())
+        sequence.flatten(0, 1)?.index_select(order, 0)?.reshape(sequence.shape())
     }
 }
 
@@ -191,13 +168,9 @@ fn moves(starts: &[usize], l: usize, device: &Device) -> Result<Option<(Tensor, 
     let rotated = |by: &dyn Fn(usize) -> usize| {
         let rows = starts.iter().enumerate();
         let flat = rows.flat_map(|(row, start)| (0..l).map(move |t| (row, t, *start)));
-        let flat: Vec<_> = flat
-            .map(|(row, t, start)| (row * l + (t + by(start)) % l) as u32)
-            .collect();
+        let flat: Vec<_> =
+            flat.map(|(row, t, start)| (row * l + (t + by(start)) % l) as u32).collect();
         Tensor::from_vec(flat, starts.len() * l, device)
     };
-    Ok(Some((
-        rotated(&|start| start)?,
-        rotated(&|start| l - start)?,
-    )))
+    Ok(Some((rotated(&|start| start)?, rotated(&|start| l - start)?)))
 }

@@ -50,14 +50,8 @@ impl Weights {
             let mut random = Random::named(seed, &parameter.name);
             let count = parameter.shape.iter().product();
             let distribution = Distribution::of(&parameter, dims);
-            let values = (0..count)
-                .map(|_| distribution.draw(&mut random))
-                .collect::<Vec<f64>>();
-            let wanted = if parameter.in_full_precision() {
-                at_least_f32(dtype)
-            } else {
-                dtype
-            };
+            let values = (0..count).map(|_| distribution.draw(&mut random)).collect::<Vec<f64>>();
+            let wanted = if parameter.in_full_precision() { at_least_f32(dtype) } else { dtype };
             let tensor = Tensor::from_vec(values, parameter.shape.as_slice(), &Device::Cpu)?;
             let tensor = tensor.to_dtype(wanted)?.to_device(device)?;
             vars.insert(parameter.name, Var::from_tensor(&tensor)?);
@@ -66,11 +60,7 @@ impl Weights {
     }
 
     pub(super) fn of(vars: BTreeMap<String, Var>, dtype: DType, device: &Device) -> Self {
-        Self {
-            vars: Arc::new(vars),
-            dtype,
-            device: device.clone(),
-        }
+        Self { vars: Arc::new(vars), dtype, device: device.clone() }
     }
 
     /// Name and variable, in the order of the names.
@@ -91,11 +81,7 @@ impl Weights {
             let decays = parameter.decays();
             Some((parameter.name, var, decays))
         };
-        Ok(config
-            .parameters()?
-            .into_iter()
-            .filter_map(with_var)
-            .collect())
+        Ok(config.parameters()?.into_iter().filter_map(with_var).collect())
     }
 
     /// What a model takes its parameters from; training a variable trains the model.
@@ -118,20 +104,12 @@ impl SimpleBackend for Weights {
             return Ok(tensor);
         }
         let got = tensor.shape().clone();
-        Err(candle_core::Error::UnexpectedShape {
-            msg: name.into(),
-            expected: shape,
-            got,
-        })
+        Err(candle_core::Error::UnexpectedShape { msg: name.into(), expected: shape, got })
     }
 
     fn get_unchecked(&self, name: &str, dtype: DType, device: &Device) -> Result<Tensor> {
         let missing = || candle_core::Error::CannotFindTensor { path: name.into() };
-        self.vars
-            .get(name)
-            .ok_or_else(missing)?
-            .to_dtype(dtype)?
-            .to_device(device)
+        self.vars.get(name).ok_or_else(missing)?.to_dtype(dtype)?.to_device(device)
     }
 
     fn contains_tensor(&self, name: &str) -> bool {

@@ -20,12 +20,7 @@ pub struct AdamWConfig {
 
 impl Default for AdamWConfig {
     fn default() -> Self {
-        Self {
-            beta1: 0.9,
-            beta2: 0.95,
-            eps: 1e-8,
-            weight_decay: 0.1,
-        }
+        Self { beta1: 0.9, beta2: 0.95, eps: 1e-8, weight_decay: 0.1 }
     }
 }
 
@@ -63,21 +58,9 @@ impl AdamW {
         for (name, var, decays) in vars {
             let zeros = || Tensor::zeros(var.shape(), moment_dtype(&var), var.device());
             let (first, second) = (zeros()?, zeros()?);
-            slots.insert(
-                name,
-                Slot {
-                    var,
-                    decays,
-                    first,
-                    second,
-                },
-            );
+            slots.insert(name, Slot { var, decays, first, second });
         }
-        Ok(Self {
-            config,
-            steps: 0,
-            slots,
-        })
+        Ok(Self { config, steps: 0, slots })
     }
 
     /// How many steps have been made.
@@ -87,9 +70,7 @@ impl AdamW {
 
     /// The weights in the order of their names.
     pub fn vars(&self) -> impl Iterator<Item = (&str, &Var)> {
-        self.slots
-            .iter()
-            .map(|(name, slot)| (name.as_str(), &slot.var))
+        self.slots.iter().map(|(name, slot)| (name.as_str(), &slot.var))
     }
 
     /// Makes one step by the mean of `gradients`, times `scale`.
@@ -97,12 +78,7 @@ impl AdamW {
     /// # Errors
     /// Those of candle's.
     pub fn step(&mut self, gradients: &Gradients, scale: f64, lr: f64) -> Result<()> {
-        let AdamWConfig {
-            beta1,
-            beta2,
-            eps,
-            weight_decay,
-        } = self.config;
+        let AdamWConfig { beta1, beta2, eps, weight_decay } = self.config;
         self.steps += 1;
         let steps = self.steps.min(i32::MAX as u64) as i32;
         let (unbias1, unbias2) = (1. / (1. - beta1.powi(steps)), 1. / (1. - beta2.powi(steps)));
@@ -116,11 +92,7 @@ impl AdamW {
             let root = slot.second.affine(unbias2, 0.)?.sqrt()?.affine(1., eps)?;
             let change = (slot.first.affine(unbias1, 0.)? / root)?.affine(lr, 0.)?;
             let weight = slot.var.as_tensor().detach().to_dtype(change.dtype())?;
-            let kept = if slot.decays {
-                1. - lr * weight_decay
-            } else {
-                1.
-            };
+            let kept = if slot.decays { 1. - lr * weight_decay } else { 1. };
             let weight = (weight.affine(kept, 0.)? - change)?;
             slot.var.set(&weight.to_dtype(slot.var.dtype())?)?;
         }
@@ -158,24 +130,9 @@ impl AdamWConfig {
         let below_one = "0 or more and below 1";
         let positive = "a positive number";
         let settings = [
-            (
-                "beta1",
-                below_one,
-                self.beta1,
-                (0. ..1.).contains(&self.beta1),
-            ),
-            (
-                "beta2",
-                below_one,
-                self.beta2,
-                (0. ..1.).contains(&self.beta2),
-            ),
-            (
-                "eps",
-                positive,
-                self.eps,
-                self.eps > 0. && self.eps.is_finite(),
-            ),
+            ("beta1", below_one, self.beta1, (0. ..1.).contains(&self.beta1)),
+            ("beta2", below_one, self.beta2, (0. ..1.).contains(&self.beta2)),
+            ("eps", positive, self.eps, self.eps > 0. && self.eps.is_finite()),
             (
                 "weight_decay",
                 "0 or more",
@@ -184,20 +141,14 @@ impl AdamWConfig {
             ),
         ];
         match settings.into_iter().find(|(.., fits)| !fits) {
-            Some((field, expected, actual, _)) => Err(TrainError::Setting {
-                field,
-                expected,
-                actual,
-            }),
+            Some((field, expected, actual, _)) => {
+                Err(TrainError::Setting { field, expected, actual })
+            }
             None => Ok(()),
         }
     }
 }
 
 fn moment_dtype(var: &Var) -> DType {
-    if var.dtype() == DType::F64 {
-        DType::F64
-    } else {
-        DType::F32
-    }
+    if var.dtype() == DType::F64 { DType::F64 } else { DType::F32 }
 }

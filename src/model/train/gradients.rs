@@ -37,11 +37,7 @@ impl Gradients {
             self.sums.insert(name.into(), sum.detach());
         }
         self.parts += 1;
-        if severed.is_empty() {
-            Ok(())
-        } else {
-            Err(TrainError::Severed { names: severed })
-        }
+        if severed.is_empty() { Ok(()) } else { Err(TrainError::Severed { names: severed }) }
     }
 
     /// How many losses have been added.
@@ -64,11 +60,7 @@ impl Gradients {
     pub fn norm(&self) -> Result<f64> {
         let mut squares = 0.;
         for sum in self.sums.values() {
-            squares += sum
-                .sqr()?
-                .sum_all()?
-                .to_dtype(DType::F64)?
-                .to_scalar::<f64>()?;
+            squares += sum.sqr()?.sum_all()?.to_dtype(DType::F64)?.to_scalar::<f64>()?;
         }
         Ok(squares.sqrt() / self.parts.max(1) as f64)
     }

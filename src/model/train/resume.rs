@@ -12,10 +12,7 @@ pub(super) fn save(path: &Path, optimizer: &AdamW) -> Result<(), TrainError> {
     for (name, slot) in optimizer.slots() {
         let of_slot = [slot.var.as_tensor(), &slot.first, &slot.second];
         for (part, tensor) in PARTS.into_iter().zip(of_slot) {
-            tensors.insert(
-                key(part, name),
-                tensor.to_device(&Device::Cpu)?.contiguous()?,
-            );
+            tensors.insert(key(part, name), tensor.to_device(&Device::Cpu)?.contiguous()?);
         }
     }
     let steps = Tensor::new(&[optimizer.steps() as i64], &Device::Cpu)?;
@@ -41,10 +38,7 @@ pub(super) fn load(path: &Path, optimizer: &mut AdamW) -> Result<(), TrainError>
                     Ok(tensor.to_device(like.device())?)
                 }
                 Some(tensor) => Err(saved(path, differs(&key, like, &tensor))),
-                None => Err(saved(
-                    path,
-                    format!("{key}: expected {:?}, found none", like.dims()),
-                )),
+                None => Err(saved(path, format!("{key}: expected {:?}, found none", like.dims()))),
             }
         };
         let [weight, first, second] = PARTS;
@@ -73,16 +67,8 @@ fn differs(key: &str, expected: &Tensor, actual: &Tensor) -> String {
 
 fn saved(path: &Path, message: impl std::fmt::Display) -> TrainError {
     // candle's errors print a backtrace behind their first line where backtraces are on.
-    let message = message
-        .to_string()
-        .lines()
-        .next()
-        .unwrap_or_default()
-        .to_string();
-    TrainError::Saved {
-        path: path.into(),
-        message,
-    }
+    let message = message.to_string().lines().next().unwrap_or_default().to_string();
+    TrainError::Saved { path: path.into(), message }
 }
 
 fn key(part: &str, name: &str) -> String {

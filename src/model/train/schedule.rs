@@ -25,12 +25,7 @@ pub struct Schedule {
 impl Schedule {
     /// The same learning rate at every step.
     pub const fn constant(lr: f64) -> Self {
-        Self {
-            peak: lr,
-            floor: lr,
-            warmup: 0,
-            total: 0,
-        }
+        Self { peak: lr, floor: lr, warmup: 0, total: 0 }
     }
 
     /// The learning rate after `steps` steps have been made.
@@ -40,11 +35,7 @@ impl Schedule {
         }
         let length = self.total.saturating_sub(self.warmup);
         let done = steps.saturating_sub(self.warmup).min(length);
-        let share = if length == 0 {
-            1.
-        } else {
-            done as f64 / length as f64
-        };
+        let share = if length == 0 { 1. } else { done as f64 / length as f64 };
         let cosine = 0.5 * (1. + (std::f64::consts::PI * share).cos());
         self.floor + (self.peak - self.floor) * cosine
     }

@@ -96,15 +96,8 @@ impl fmt::Display for Problem {
         match self {
             Self::Missing { name, shape } => write!(f, "missing   {name}: expected {shape:?}"),
             Self::Extra { name, shape } => write!(f, "extra     {name}: actual {shape:?}"),
-            Self::Shape {
-                name,
-                expected,
-                actual,
-            } => {
-                write!(
-                    f,
-                    "shape     {name}: expected {expected:?}, actual {actual:?}"
-                )
+            Self::Shape { name, expected, actual } => {
+                write!(f, "shape     {name}: expected {expected:?}, actual {actual:?}")
             }
             Self::DType { name, actual } => {
                 write!(f, "dtype     {name}: expected floats, actual {actual}")
@@ -112,10 +105,7 @@ impl fmt::Display for Problem {
             Self::Repeated { name, keys } => {
                 write!(f, "repeated  {name}: as {}", keys.join(" and "))
             }
-            Self::Untied => write!(
-                f,
-                "untied    lm_head.weight: differs from the tied embeddings"
-            ),
+            Self::Untied => write!(f, "untied    lm_head.weight: differs from the tied embeddings"),
         }
     }
 }
@@ -123,29 +113,15 @@ impl fmt::Display for Problem {
 impl CheckpointError {
     pub(super) fn format(path: &Path, message: impl fmt::Display) -> Self {
         // candle's errors print a backtrace behind their first line where backtraces are on.
-        let message = message
-            .to_string()
-            .lines()
-            .next()
-            .unwrap_or_default()
-            .to_string();
-        Self::Format {
-            path: path.into(),
-            message,
-        }
+        let message = message.to_string().lines().next().unwrap_or_default().to_string();
+        Self::Format { path: path.into(), message }
     }
 
     pub(super) fn file(path: &Path) -> impl FnOnce(std::io::Error) -> Self + '_ {
-        move |source| Self::File {
-            path: path.into(),
-            source,
-        }
+        move |source| Self::File { path: path.into(), source }
     }
 }
 
 fn lines(problems: &[Problem]) -> String {
-    problems
-        .iter()
-        .map(|problem| format!("\n  {problem}"))
-        .collect()
+    problems.iter().map(|problem| format!("\n  {problem}")).collect()
 }

@@ -28,15 +28,9 @@ pub(super) fn found(sources: &[Source]) -> Result<BTreeMap<String, Found>, Check
     let mut all: BTreeMap<String, Found> = BTreeMap::new();
     for (index, source) in sources.iter().enumerate() {
         for (key, shape, dtype) in source.tensors() {
-            let place = Place {
-                source: index,
-                key: key.clone(),
-            };
-            let found = all.entry(canonical(&key)).or_insert(Found {
-                shape,
-                dtype,
-                places: vec![],
-            });
+            let place = Place { source: index, key: key.clone() };
+            let found =
+                all.entry(canonical(&key)).or_insert(Found { shape, dtype, places: vec![] });
             found.places.push(place);
         }
     }
@@ -52,27 +46,19 @@ pub(super) fn compare(
     let mut problems = vec![];
     for Parameter { name, shape } in expected {
         match found.get(name) {
-            None => problems.push(Problem::Missing {
-                name: name.clone(),
-                shape: shape.clone(),
-            }),
+            None => problems.push(Problem::Missing { name: name.clone(), shape: shape.clone() }),
             Some(found) => problems.extend(differences(name, shape, found)),
         }
     }
     let names: std::collections::BTreeSet<_> =
         expected.iter().map(|parameter| &parameter.name).collect();
-    let embeddings = expected
-        .iter()
-        .find(|parameter| parameter.name == EMBEDDINGS);
+    let embeddings = expected.iter().find(|parameter| parameter.name == EMBEDDINGS);
     for (name, found) in found.iter().filter(|(name, _)| !names.contains(name)) {
         match embeddings {
             Some(embeddings) if name == HEAD && config.tie_embeddings => {
                 problems.extend(differences(name, &embeddings.shape, found));
             }
-            _ => problems.push(Problem::Extra {
-                name: name.clone(),
-                shape: found.shape.clone(),
-            }),
+            _ => problems.push(Problem::Extra { name: name.clone(), shape: found.shape.clone() }),
         }
     }
     problems
@@ -89,21 +75,14 @@ fn differences(name: &str, shape: &[usize], found: &Found) -> Vec<Problem> {
     }
     match found.dtype {
         Some(DType::F32 | DType::F64 | DType::F16 | DType::BF16) => {}
-        Some(dtype) => problems.push(Problem::DType {
-            name: name.into(),
-            actual: format!("{dtype:?}"),
-        }),
-        None => problems.push(Problem::DType {
-            name: name.into(),
-            actual: "unknown".into(),
-        }),
+        Some(dtype) => {
+            problems.push(Problem::DType { name: name.into(), actual: format!("{dtype:?}") })
+        }
+        None => problems.push(Problem::DType { name: name.into(), actual: "unknown".into() }),
     }
     if found.places.len() > 1 {
         let keys = found.places.iter().map(|place| place.key.clone()).collect();
-        problems.push(Problem::Repeated {
-            name: name.into(),
-            keys,
-        });
+        problems.push(Problem::Repeated { name: name.into(), keys });
     }
     problems
 }

@@ -37,19 +37,13 @@ pub(super) fn open(dir: &Path) -> Result<Vec<Source>, CheckpointError> {
     }
     if index.is_file() {
         let shards = shards(&index)?;
-        return shards
-            .into_iter()
-            .map(|shard| Source::safetensors(dir.join(shard)))
-            .collect();
+        return shards.into_iter().map(|shard| Source::safetensors(dir.join(shard))).collect();
     }
     if pickle.is_file() {
         return Ok(vec![Source::pickle(pickle)?]);
     }
     let expected = [SINGLE, INDEX, PICKLE].join(", ");
-    Err(CheckpointError::Absent {
-        path: dir.into(),
-        expected,
-    })
+    Err(CheckpointError::Absent { path: dir.into(), expected })
 }
 
 pub(super) fn write(
@@ -67,10 +61,7 @@ impl Source {
     fn safetensors(path: PathBuf) -> Result<Self, CheckpointError> {
         let bytes = std::fs::read(&path).map_err(CheckpointError::file(&path))?;
         match BufferedSafetensors::new(bytes) {
-            Ok(file) => Ok(Self {
-                path,
-                file: File::Safetensors(file),
-            }),
+            Ok(file) => Ok(Self { path, file: File::Safetensors(file) }),
             Err(error) => Err(CheckpointError::format(&path, error)),
         }
     }
@@ -78,10 +69,7 @@ impl Source {
     /// candle's reader of pickles indexes into what the file says, so a corrupt one panics: that is an error here.
     fn pickle(path: PathBuf) -> Result<Self, CheckpointError> {
         match catch_unwind(AssertUnwindSafe(|| PthTensors::new(&path, None))) {
-            Ok(Ok(file)) => Ok(Self {
-                path,
-                file: File::Pickle(file),
-            }),
+            Ok(Ok(file)) => Ok(Self { path, file: File::Pickle(file) }),
             Ok(Err(error)) => Err(CheckpointError::format(&path, error)),
             Err(_) => Err(CheckpointError::format(&path, "the pickle is corrupt")),
         }
@@ -98,13 +86,7 @@ impl Source {
             File::Pickle(file) => file
                 .tensor_infos()
                 .values()
-                .map(|info| {
-                    (
-                        info.name.clone(),
-                        info.layout.dims().to_vec(),
-                        Some(info.dtype),
-                    )
-                })
+                .map(|info| (info.name.clone(), info.layout.dims().to_vec(), Some(info.dtype)))
                 .collect(),
         };
         all.sort_by(|a, b| a.0.cmp(&b.0));
@@ -127,22 +109,14 @@ impl Source {
         };
         match tensor {
             Ok(Some(tensor)) => Ok(tensor),
-            Ok(None) => Err(CheckpointError::format(
-                &self.path,
-                format!("{key}: not found"),
-            )),
-            Err(error) => Err(CheckpointError::format(
-                &self.path,
-                format!("{key}: {error}"),
-            )),
+            Ok(None) => Err(CheckpointError::format(&self.path, format!("{key}: not found"))),
+            Err(error) => Err(CheckpointError::format(&self.path, format!("{key}: {error}"))),
         }
     }
 }
 
 fn offset(file: &PthTensors, key: &str) -> usize {
-    file.tensor_infos()
-        .get(key)
-        .map_or(0, |info| info.layout.start_offset())
+    file.tensor_infos().get(key).map_or(0, |info| info.layout.start_offset())
 }
 
 /// The shards that an index names, each once; only files beside the index are opened.
@@ -157,10 +131,7 @@ fn shards(index: &Path) -> Result<BTreeSet<String>, CheckpointError> {
     let shards: BTreeSet<_> = index_of_file.weight_map.into_values().collect();
     let beside = |shard: &&String| {
         let mut components = Path::new(shard.as_str()).components();
-        matches!(
-            (components.next(), components.next()),
-            (Some(Component::Normal(_)), None)
-        )
+        matches!((components.next(), components.next()), (Some(Component::Normal(_)), None))
     };
     match shards.iter().find(|shard| !beside(shard)) {
         Some(shard) => Err(CheckpointError::format(

@@ -27,8 +27,7 @@ pub(super) fn safetensors(
     let unfinished = path.with_extension("unfinished");
     let of_file = || CheckpointError::file(&unfinished);
     let mut file = BufWriter::new(File::create(&unfinished).map_err(of_file())?);
-    file.write_all(&(header.len() as u64).to_le_bytes())
-        .map_err(of_file())?;
+    file.write_all(&(header.len() as u64).to_le_bytes()).map_err(of_file())?;
     file.write_all(header.as_bytes()).map_err(of_file())?;
     for (_, tensor) in &tensors {
         tensor.write_bytes(&mut file)?;
@@ -63,9 +62,8 @@ fn dtype_name(path: &Path, name: &str, dtype: DType) -> Result<&'static str, Che
         DType::F32 => Ok("F32"),
         DType::F16 => Ok("F16"),
         DType::BF16 => Ok("BF16"),
-        other => Err(CheckpointError::format(
-            path,
-            format!("{name}: expected floats, actual {other:?}"),
-        )),
+        other => {
+            Err(CheckpointError::format(path, format!("{name}: expected floats, actual {other:?}")))
+        }
     }
 }

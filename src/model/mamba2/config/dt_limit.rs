@@ -34,10 +34,7 @@ impl DtLimit {
 
 impl Default for DtLimit {
     fn default() -> Self {
-        Self {
-            min: 0.,
-            max: f64::INFINITY,
-        }
+        Self { min: 0., max: f64::INFINITY }
     }
 }
 
@@ -57,18 +54,12 @@ impl<'de> Deserialize<'de> for DtLimit {
         };
         let (Some(min), Some(max), 2) = (
             bounds.first().and_then(bound),
-            bounds.get(1).and_then(|max| {
-                if max.is_null() {
-                    Some(f64::INFINITY)
-                } else {
-                    bound(max)
-                }
-            }),
+            bounds
+                .get(1)
+                .and_then(|max| if max.is_null() { Some(f64::INFINITY) } else { bound(max) }),
             bounds.len(),
         ) else {
-            return Err(D::Error::custom(format!(
-                "expected [min, max], actual {value}"
-            )));
+            return Err(D::Error::custom(format!("expected [min, max], actual {value}")));
         };
         Ok(Self { min, max })
     }

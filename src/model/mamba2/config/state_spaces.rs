@@ -134,11 +134,7 @@ fn refuse_other_models(fields: &Fields) -> Result<(), ConfigError> {
             fields.d_intermediate > 0,
             "an MLP between the layers is not supported".into(),
         ),
-        (
-            "rms_norm",
-            !fields.rms_norm,
-            "a LayerNorm before the layers is not supported".into(),
-        ),
+        ("rms_norm", !fields.rms_norm, "a LayerNorm before the layers is not supported".into()),
     ];
     match refused.into_iter().find(|(_, refused, _)| *refused) {
         Some((field, _, message)) => Err(ConfigError::new(field, message)),

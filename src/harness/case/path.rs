@@ -1,0 +1,146 @@
+//! Where cases lie, and what they are called.
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use super::error::{CaseError, CaseErrors};
+
+/// Folders inside folders below the root.
+const MAX_FOLDERS: usize = 16;
+
+/// The name of a case: its path below the root, `::` between the parts, without the extension. Tests and snapshots are
+/// named after it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CasePath(Vec<String>);
+
+impl CasePath {
+    /// The name for `dense_ssm::bug_report`.
+    ///
+    /// # Errors
+    /// A part that is no word of letters, digits, `_` and `-`.
+    pub fn new(name: &str) -> Result<Self, NameError> {
+        let parts: Vec<String> = name.split("::").map(str::to_owned).collect();
+        match parts.iter().find(|part| !is_name(part)) {
+            Some(part) => Err(NameError { name: name.to_owned(), part: part.clone() }),
+            None => Ok(Self(parts)),
+        }
+    }
+
+    /// The parts, outermost folder first.
+    pub fn parts(&self) -> &[String] {
+        &self.0
+    }
+
+    /// The file of this case below `root`: the inverse of [`discover`], for one case, without reading a folder.
+    pub fn file(&self, root: &Path) -> PathBuf {
+        let below: PathBuf = self.0.iter().collect();
+        // Added, not set: `with_extension` would cut a name at its last dot.
+        let mut file = root.join(below).into_os_string();
+        file.push(".yaml");
+        file.into()
+    }
+}
+
+/// A name that no case can have.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{part}` in the case name `{name}` should be letters, digits, `_` and `-`")]
+pub struct NameError {
+    /// The whole name.
+    pub name: String,
+    /// The part that is to blame.
+    pub part: String,
+}
+
+impl fmt::Display for CasePath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.join("::"))
+    }
+}
+
+/// Whether `text` can be part of a name of cases, variants and tags: letters, digits, `_` and `-`.
+pub(super) fn is_name(text: &str) -> bool {
+    let word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    !text.is_empty() && text.chars().all(word)
+}
+
+/// A case that was found and not yet read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CaseFile {
+    /// Its name.
+    pub path: CasePath,
+    /// Where it lies: the root as given, then the path.
+    pub file: PathBuf,
+}
+
+/// What lies below a root.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Discovered {
+    /// The cases, sorted by name.
+    pub cases: Vec<CaseFile>,
+    /// Folders and files that cannot be told apart from cases that were lost; they hide no case.
+    pub errors: Option<CaseErrors>,
+}
+
+/// Finds every `*.yaml` below `root`. Hidden files are skipped, and so is everything of another extension, save `.yml`,
+/// which is an error, as is a folder with no case in it.
+pub fn discover(root: &Path) -> Discovered {
+    let mut walk = Walk::default();
+    walk.folder(root, &[]);
+    walk.cases.sort_by(|a, b| a.path.cmp(&b.path));
+    Discovered { cases: walk.cases, errors: CaseErrors::collect(walk.errors) }
+}
+
+#[derive(Default)]
+struct Walk {
+    cases: Vec<CaseFile>,
+    errors: Vec<CaseError>,
+}
+
+impl Walk {
+    fn folder(&mut self, folder: &Path, parts: &[String]) {
+        let known = (self.cases.len(), self.errors.len());
+        if parts.len() > MAX_FOLDERS {
+            let message = format!("more than {MAX_FOLDERS} folders inside each other");
+            return self.errors.push(CaseError::whole(folder, message));
+        }
+        match std::fs::read_dir(folder).and_then(Iterator::collect::<Result<Vec<_>, _>>) {
+            Ok(found) => found.iter().for_each(|found| self.entry(&found.path(), parts)),
+            Err(error) => {
+                self.errors.push(CaseError::whole(folder, format!("cannot be read: {error}")));
+            }
+        }
+        if known == (self.cases.len(), self.errors.len()) {
+            let error = CaseError::whole(folder, "no case in this folder");
+            self.errors.push(error.with_help("add a `.yaml` file or remove the folder"));
+        }
+    }
+
+    fn entry(&mut self, file: &Path, parts: &[String]) {
+        let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if name.starts_with('.') {
+            return;
+        }
+        let folder = file.is_dir();
+        let (stem, extension) = match name.rsplit_once('.') {
+            Some((stem, extension)) if !folder => (stem, extension),
+            _ => (name.as_str(), ""),
+        };
+        if !folder && extension == "yml" {
+            let error = CaseError::whole(file, "a case ends in `.yaml`");
+            return self.errors.push(error.with_help("rename it"));
+        }
+        if !folder && extension != "yaml" {
+            return;
+        }
+        if !is_name(stem) {
+            let message = format!("`{stem}` cannot name a case");
+            let error = CaseError::whole(file, message);
+            return self.errors.push(error.with_help("use letters, digits, `_` and `-`"));
+        }
+        let parts = [parts, &[stem.to_owned()]].concat();
+        if folder {
+            self.folder(file, &parts);
+        } else {
+            self.cases.push(CaseFile { path: CasePath(parts), file: file.to_owned() });
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! The command line: the binary `shapelock`, and `cli` inside a test binary of [`main!`](crate::main!).
+//!
+//! It exits with 0 where all is well, with 1 where a check failed, and with 2 where the arguments or a case cannot be
+//! understood.
+
+mod check;
+mod choose;
+mod embedded;
+mod listing;
+mod style;
+mod trace;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand};
+
+use super::plan::Environment;
+use super::subjects::shipped;
+use super::trials::{Cases, Options, Suite, prepare};
+pub use embedded::CASES;
+
+const FAILED: u8 = 1;
+const NOT_UNDERSTOOD: u8 = 2;
+
+/// A lock file for the shapes of a candle model.
+#[derive(Parser, Debug)]
+#[command(name = "shapelock", version, after_help = EXAMPLES, max_term_width = 100)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  shapelock                                      check every case below cases/
+  shapelock check dense_ssm                      check the cases of one folder
+  shapelock trace dense_ssm::bug_report          show every step of the forward pass with its shape
+  shapelock trace mamba2::scans --point b1-l3-f32-cpu --ops
+                                                 show every op of candle's graph at one point
+  shapelock list                                 show what would run, and what not, and why
+
+Without a folder cases/ here, the cases that come with shapelock are used.
+Subjects of your own are known to your tests: cargo test --test cases -- cli trace CASE
+
+Exit codes: 0 all well, 1 a check failed, 2 an argument or a case cannot be understood.";
+
+#[derive(Subcommand, Debug)]
+enum Command {
+    /// Run the checks of all cases, or of those named (the default command)
+    #[command(after_help = "\
+Examples:
+  shapelock check
+  shapelock check dense_ssm::bug_report
+  shapelock check cases/mamba2/scans.yaml
+  SHAPELOCK_POINT=b8-l60-f32-cpu shapelock check dense_ssm
+
+Snapshots are compared and never written: cargo test and cargo insta review do that.")]
+    Check {
+        /// Cases by name (dense_ssm::bug_report), by folder (dense_ssm) or by file
+        cases: Vec<String>,
+    },
+    /// Show the forward pass of a case: each step with its axes, shape and line
+    #[command(after_help = "\
+Examples:
+  shapelock trace dense_ssm::bug_report
+  shapelock trace dense_ssm::bug_report --point b1-l60-f32-cpu
+  shapelock trace dense_ssm::bug_report --ops
+
+A model that fails is shown up to its error, with the operands and the line.")]
+    Trace(TraceOptions),
+    /// List every trial, and why those that cannot run here do not
+    List {
+        /// Cases by name (dense_ssm::bug_report), by folder (dense_ssm) or by file
+        cases: Vec<String>,
+    },
+}
+
+#[derive(Args, Debug)]
+struct TraceOptions {
+    /// The case, by name (dense_ssm::bug_report) or by file
+    case: String,
+    /// The point, as in b8-l60-f32-cpu; the reference point if not given
+    #[arg(long, env = "SHAPELOCK_POINT", hide_env_values = true)]
+    point: Option<String>,
+    /// The variant; the first of the case if not given
+    #[arg(long)]
+    variant: Option<String>,
+    /// Show every op of candle's graph instead of the steps
+    #[arg(long)]
+    ops: bool,
+}
+
+/// The binary: the models of this crate, and the cases below `cases/` or, without that folder, those that come with it.
+pub fn main() -> ExitCode {
+    prepare();
+    let folder = Path::new("cases");
+    let cases = if folder.is_dir() { Cases::Folder(folder.into()) } else { Cases::Embedded(CASES) };
+    let root = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
+    let (subjects, binary) = (shipped(), "cases".to_owned());
+    let suite = Suite { root, cases, subjects, assert: None, binary, partial: true };
+    let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
+    ExitCode::from(run(&suite, words))
+}
+
+/// Runs one command on a suite; `words` are the arguments without the program's name. The exit code.
+pub fn run(suite: &Suite, words: impl Iterator<Item = String>) -> u8 {
+    let arguments =
+        match Arguments::try_parse_from(std::iter::once("shapelock".into()).chain(words)) {
+            Ok(arguments) => arguments,
+            Err(error) => {
+                // What clap prints is help or a fault of the arguments; if it cannot be printed nobody is there to read it.
+                let _ = error.print();
+                return if error.use_stderr() { NOT_UNDERSTOOD } else { 0 };
+            }
+        };
+    let options = match Options::read() {
+        Ok(options) => options,
+        Err(error) => return not_understood(&error.to_string()),
+    };
+    let machine = Environment::read();
+    let done = match arguments.command.unwrap_or(Command::Check { cases: Vec::new() }) {
+        Command::Check { cases } => check::check(suite, &machine, &options, &cases),
+        Command::Trace(wanted) => trace::trace(suite, &machine, &wanted),
+        Command::List { cases } => listing::list(suite, &machine, &options, &cases),
+    };
+    done.unwrap_or_else(|message| not_understood(&message))
+}
+
+fn not_understood(message: &str) -> u8 {
+    anstream::eprintln!("{}: {message}", style::bad("error"));
+    NOT_UNDERSTOOD
+}

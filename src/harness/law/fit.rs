@@ -1,0 +1,258 @@
+//! Matching extents with expressions.
+//!
+//! An axis has one extent in each witness run. The dims of the runs are known too, so an expression is right where it
+//! gives the axis's extent in every run. Since each dim that can be varied was, by itself, few expressions survive; of
+//! these the simplest is taken: a dim, a product, a ceil division, a sum of few, a constant last where a dim would do.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+use crate::dims::{Dims, Expr};
+
+type Extents = Vec<i64>;
+
+/// The expressions that witness runs can tell apart.
+pub struct Fit {
+    /// Products of up to three dims, simplest first.
+    products: Vec<(Expr, Extents)>,
+    /// Products with a ceil division of a size, or with an exact quotient: only where nothing simpler fits.
+    quotients: Vec<(Expr, Extents)>,
+    /// The first product for its extents, for looking up what is left of a sum.
+    by_extents: HashMap<Extents, usize>,
+    known: RefCell<HashMap<Extents, Option<Expr>>>,
+    order: Dims,
+}
+
+impl Fit {
+    /// Over runs with these dims, the base first. `sizes` are the symbols that a case's matrix varies: these alone are
+    /// divided with rounding, as a sequence into chunks.
+    pub fn new<'a>(runs: impl IntoIterator<Item = &'a Dims>, sizes: &[&str]) -> Self {
+        let runs: Vec<&Dims> = runs.into_iter().collect();
+        let order = runs.first().map(|d| (*d).clone()).unwrap_or_default();
+        let over = |e: &Expr| -> Option<Extents> { runs.iter().map(|d| e.eval(d).ok()).collect() };
+        let named = order.iter().map(|(symbol, _)| Expr::dim(symbol));
+        let symbols: Vec<(Expr, Extents)> = named
+            .filter_map(|e| Some((e.clone(), over(&e)?)))
+            .filter(|(_, extents)| extents.iter().any(|&n| n != 1))
+            .collect();
+        let products = products(&symbols);
+        let ceilings = ceilings(&symbols, sizes, &over);
+        let up_to_two: Vec<_> = products.iter().filter(|(e, _)| degree(e) <= 2).collect();
+        let times_product = |(e, x): &(Expr, Extents)| -> Vec<(Expr, Extents)> {
+            up_to_two.iter().map(|(f, y)| (e.clone() * f.clone(), times(x, y))).collect()
+        };
+        let multiplied = ceilings.iter().flat_map(times_product);
+        let quotients = ceilings.iter().cloned().chain(multiplied).collect();
+        let mut by_extents = HashMap::new();
+        for (i, (_, extents)) in products.iter().enumerate() {
+            by_extents.entry(extents.clone()).or_insert(i);
+        }
+        Self { products, quotients, by_extents, known: RefCell::default(), order }
+    }
+
+    /// The simplest expression with these extents, one a run; `None` where none is known.
+    pub fn expression(&self, extents: &[usize]) -> Option<Expr> {
+        let extents: Extents = extents.iter().map(|&n| n as i64).collect();
+        if let Some(known) = self.known.borrow().get(&extents) {
+            return known.clone();
+        }
+        let found = self.search(&extents).map(|e| e.ordered_by(&self.order));
+        self.known.borrow_mut().insert(extents, found.clone());
+        found
+    }
+
+    fn search(&self, extents: &Extents) -> Option<Expr> {
+        let quotient = || self.quotients.iter().find(|(_, x)| x == extents).map(|(e, _)| e.clone());
+        self.product(extents)
+            .or_else(|| constant(extents))
+            .or_else(|| self.multiple(extents))
+            .or_else(|| self.two_terms(extents))
+            .or_else(quotient)
+            .or_else(|| self.three_terms(extents))
+            .or_else(|| self.quotient_and_constant(extents))
+    }
+
+    fn product(&self, extents: &Extents) -> Option<Expr> {
+        self.by_extents.get(extents).and_then(|&i| self.products.get(i)).map(|(e, _)| e.clone())
+    }
+
+    /// A constant times a product.
+    fn multiple(&self, extents: &Extents) -> Option<Expr> {
+        self.products.iter().find_map(|(e, x)| {
+            let factor = ratio(extents, x).filter(|&f| f > 1)?;
+            Some(Expr::constant(factor) * e.clone())
+        })
+    }
+
+    fn two_terms(&self, extents: &Extents) -> Option<Expr> {
+        self.terms().find_map(|(e, x)| Some(e + self.term(&minus(extents, &x))?))
+    }
+
+    fn three_terms(&self, extents: &Extents) -> Option<Expr> {
+        let short: Vec<_> = self.terms().collect();
+        short.iter().enumerate().find_map(|(i, (e, x))| {
+            let rest = minus(extents, x);
+            short[i..].iter().find_map(|(f, y)| {
+                let last = self.term(&minus(&rest, y))?;
+                Some(e.clone() + f.clone() + last)
+            })
+        })
+    }
+
+    fn quotient_and_constant(&self, extents: &Extents) -> Option<Expr> {
+        self.quotients.iter().filter(|(e, _)| degree(e) <= 2).find_map(|(e, x)| {
+            let rest = constant(&minus(extents, x)).filter(|_| small(&minus(extents, x)))?;
+            Some(e.clone() + rest)
+        })
+    }
+
+    /// What a sum may begin with: products of up to two dims, once or twice; single dims first.
+    fn terms(&self) -> impl Iterator<Item = (Expr, Extents)> {
+        let short = || self.products.iter().filter(|(e, _)| degree(e) <= 2).cloned();
+        let twice =
+            short().map(|(e, x)| (Expr::constant(2) * e, x.iter().map(|n| 2 * n).collect()));
+        short().chain(twice)
+    }
+
+    /// What a sum may end with.
+    fn term(&self, rest: &Extents) -> Option<Expr> {
+        let product = || self.product(rest);
+        let small = || constant(rest).filter(|_| small(rest));
+        let negated = || {
+            let positive: Extents = rest.iter().map(|n| -n).collect();
+            self.product(&positive).map(|e| Expr::constant(-1) * e)
+        };
+        let doubled = || {
+            let even = rest.iter().all(|n| n % 2 == 0);
+            let half: Extents = rest.iter().map(|n| n / 2).collect();
+            self.product(&half).filter(|_| even).map(|e| Expr::constant(2) * e)
+        };
+        small().or_else(product).or_else(doubled).or_else(negated)
+    }
+}
+
+fn products(symbols: &[(Expr, Extents)]) -> Vec<(Expr, Extents)> {
+    let mut all: Vec<(Expr, Extents)> = symbols.to_vec();
+    let grow = |shorter: &[(usize, Expr, Extents)]| -> Vec<(usize, Expr, Extents)> {
+        let longer = shorter.iter().flat_map(|(last, e, x)| {
+            symbols
+                .iter()
+                .enumerate()
+                .skip(*last)
+                .map(|(i, (s, y))| (i, e.clone() * s.clone(), times(x, y)))
+        });
+        longer.collect()
+    };
+    let ones: Vec<_> =
+        symbols.iter().enumerate().map(|(i, (e, x))| (i, e.clone(), x.clone())).collect();
+    let pairs = grow(&ones);
+    let triples = grow(&pairs);
+    all.extend(pairs.into_iter().chain(triples).map(|(_, e, x)| (e, x)));
+    all
+}
+
+/// Quotients that vary over the runs: of a size with rounding, of other dims only where they divide exactly.
+fn ceilings(
+    symbols: &[(Expr, Extents)],
+    sizes: &[&str],
+    over: &dyn Fn(&Expr) -> Option<Extents>,
+) -> Vec<(Expr, Extents)> {
+    let is_size = |e: &Expr| e.as_dim().is_some_and(|symbol| sizes.contains(&symbol));
+    let exact = |x: &Extents, y: &Extents| x.iter().zip(y).all(|(x, y)| *y > 1 && x % y == 0);
+    let pairs = symbols.iter().flat_map(|a| symbols.iter().map(move |b| (a, b)));
+    let rounded =
+        pairs.clone().filter(|((a, x), (b, y))| is_size(a) && !is_size(b) && x.first() > y.first());
+    let exact = pairs.filter(|((a, x), (b, y))| a != b && !is_size(a) && exact(x, y));
+    rounded
+        .chain(exact)
+        .map(|((a, _), (b, _))| a.ceil_div(b))
+        .filter_map(|e| Some((e.clone(), over(&e)?)))
+        .filter(|(_, x)| x.iter().any(|n| *n != x[0]))
+        .collect()
+}
+
+/// The number of factors of a product.
+fn degree(product: &Expr) -> usize {
+    product.to_string().matches('·').count() + 1
+}
+
+/// Offsets such as those of a window or a padding.
+fn small(extents: &Extents) -> bool {
+    extents.iter().all(|n| (1..=8).contains(&n.abs()))
+}
+
+fn constant(extents: &Extents) -> Option<Expr> {
+    let first = *extents.first()?;
+    extents.iter().all(|&n| n == first).then(|| Expr::constant(first))
+}
+
+fn ratio(extents: &Extents, x: &Extents) -> Option<i64> {
+    let factor = extents.first()?.checked_div(*x.first()?)?;
+    extents.iter().zip(x).all(|(n, m)| *n == factor * m).then_some(factor)
+}
+
+fn times(x: &Extents, y: &Extents) -> Extents {
+    x.iter().zip(y).map(|(a, b)| a.saturating_mul(*b)).collect()
+}
+
+fn minus(x: &Extents, y: &Extents) -> Extents {
+    x.iter().zip(y).map(|(a, b)| a - b).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fitted(expression: &str) -> String {
+        let base = [
+            ("b", 3),
+            ("l", 17),
+            ("d", 10),
+            ("i", 20),
+            ("h", 4),
+            ("n", 6),
+            ("g", 2),
+            ("k", 5),
+            ("q", 7),
+        ];
+        let dims = |bumped: usize| {
+            base.iter().enumerate().fold(Dims::new(), |dims, (i, (symbol, n))| {
+                dims.with(*symbol, if i == bumped { n + 11 } else { *n })
+            })
+        };
+        let runs: Vec<Dims> = (0..=base.len()).rev().map(dims).collect();
+        let wanted: Expr = expression.parse().unwrap();
+        let extents: Vec<usize> = runs.iter().map(|d| wanted.eval(d).unwrap() as usize).collect();
+        Fit::new(&runs, &["b", "l"]).expression(&extents).map(|e| e.to_string()).unwrap_or_default()
+    }
+
+    #[test]
+    fn the_expression_behind_the_extents_is_found() {
+        for wanted in [
+            "b",
+            "l",
+            "4",
+            "b·l",
+            "b·h·n",
+            "2·n",
+            "l - 1",
+            "l + k - 1",
+            "ceil(l/q)",
+            "q·ceil(l/q)",
+            "i + 2·g·n",
+            "2·i + 2·g·n + h",
+            "b·ceil(l/q)",
+            "ceil(l/q) - 1",
+            "l + 1",
+        ] {
+            let (wanted, found): (Expr, String) = (wanted.parse().unwrap(), fitted(wanted));
+            assert_eq!(found.parse::<Expr>().as_ref(), Ok(&wanted), "found {found}");
+        }
+    }
+
+    #[test]
+    fn what_no_expression_explains_is_not_explained() {
+        let runs = [Dims::new().with("b", 3), Dims::new().with("b", 5)];
+        assert_eq!(Fit::new(&runs, &["b"]).expression(&[7, 911]), None);
+    }
+}

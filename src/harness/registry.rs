@@ -1,0 +1,41 @@
+//! The subjects that cases can name.
+
+use std::sync::Arc;
+
+use super::case::suggest;
+use super::subject::AnySubject;
+
+/// Subjects by name.
+#[derive(Clone, Default)]
+pub struct Registry(Vec<Arc<dyn AnySubject>>);
+
+impl Registry {
+    /// No subjects.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a subject; one of the same name that is there already is replaced.
+    #[must_use]
+    pub fn with(mut self, subject: impl AnySubject + 'static) -> Self {
+        self.0.retain(|known| known.name() != subject.name());
+        self.0.push(Arc::new(subject));
+        self
+    }
+
+    /// The subject of that name.
+    pub fn get(&self, name: &str) -> Option<&dyn AnySubject> {
+        self.0.iter().find(|subject| subject.name() == name).map(|subject| &**subject)
+    }
+
+    /// All names.
+    pub fn names(&self) -> Vec<&str> {
+        self.0.iter().map(|subject| subject.name()).collect()
+    }
+
+    /// What to say where there is no subject of that name.
+    pub fn unknown(&self, name: &str) -> String {
+        let known = suggest(name, self.names().into_iter());
+        format!("no subject `{name}` is registered here; {known}")
+    }
+}

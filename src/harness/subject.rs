@@ -1,0 +1,277 @@
+//! What is tested: a model, seen from the harness.
+//!
+//! A [`Subject`] says how to build a model from a configuration, which dims it has, and what it reads. The model itself
+//! stays plain candle code; [`Model`] is the one method through which it is run.
+
+use candle_core::{Error, Result, Tensor};
+use candle_nn::VarBuilder;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+pub use super::plan::ConfigProblem;
+use super::plan::Describe;
+use crate::dims::{Axes, Dims};
+
+/// A configuration as a case writes it.
+pub type ConfigMap = Map<String, Value>;
+
+/// Something the harness can run over a matrix of cases.
+///
+/// ```
+/// # use candle_core::{Result, Tensor};
+/// # use candle_nn::{Linear, Module, VarBuilder, linear};
+/// use shapelock::{dims::Dims, harness::subject::*};
+///
+/// #[derive(serde::Deserialize)]
+/// struct Config { width: usize }
+/// struct Mine;
+///
+/// impl Subject for Mine {
+///     type Config = Config;
+///     fn name(&self) -> &str { "mine" }
+///     fn dims(&self, config: &Config) -> std::result::Result<Dims, ConfigProblem> {
+///         Ok(Dims::new().with("d", config.width))
+///     }
+///     fn free(&self) -> Vec<(&str, &str)> { vec![("d", "width")] }
+///     fn inputs(&self, _: &Config) -> Vec<Input> { vec![Input::floats("input", "b l d")] }
+///     fn build(&self, config: &Config, vb: VarBuilder) -> Result<Box<dyn Model>> {
+///         let layer: Linear = linear(config.width, 3, vb.pp("layer"))?;
+///         Ok(Box::new(move |inputs: &Inputs| {
+///             Ok(Outputs::new().with("output", layer.forward(inputs.get("input")?)?)) // (b, l, 3)
+///         }))
+///     }
+/// }
+/// ```
+pub trait Subject: Send + Sync {
+    /// The configuration, read from a case's `config:`. Deny unknown fields, so that a typing error is one.
+    type Config: DeserializeOwned;
+
+    /// The name by which cases call it.
+    fn name(&self) -> &str;
+
+    /// The dims that a configuration fixes, by symbol; also where contradictions in it are refused.
+    ///
+    /// # Errors
+    /// What is wrong with the configuration, and in which field.
+    fn dims(&self, config: &Self::Config) -> std::result::Result<Dims, ConfigProblem>;
+
+    /// The sizes that a case's matrix gives, and their symbols.
+    fn sizes(&self) -> Vec<(&str, &str)> {
+        vec![("batch", "b"), ("seq", "l")]
+    }
+
+    /// Which dims the harness may choose itself, and the field of the configuration that sets each. Laws are inferred
+    /// from runs in which all of these differ from one another; a dim that is not listed keeps the case's value.
+    fn free(&self) -> Vec<(&str, &str)> {
+        Vec::new()
+    }
+
+    /// What the model reads.
+    fn inputs(&self, config: &Self::Config) -> Vec<Input>;
+
+    /// Builds the model with parameters from `vb`.
+    ///
+    /// # Errors
+    /// Whatever building it can fail with.
+    fn build(&self, config: &Self::Config, vb: VarBuilder<'_>) -> Result<Box<dyn Model>>;
+
+    /// Whether [`Subject::reference`] gives a model; asked at list time, when nothing is built.
+    fn has_reference(&self) -> bool {
+        false
+    }
+
+    /// The same computation by its definition, with the same parameters, for the check `scans`.
+    fn reference(
+        &self,
+        _config: &Self::Config,
+        _vb: VarBuilder<'_>,
+    ) -> Option<Result<Box<dyn Model>>> {
+        None
+    }
+}
+
+/// A model that can be run.
+pub trait Model {
+    /// Runs it.
+    ///
+    /// # Errors
+    /// Whatever running it can fail with.
+    fn forward(&self, inputs: &Inputs) -> Result<Outputs>;
+}
+
+impl<F: Fn(&Inputs) -> Result<Outputs>> Model for F {
+    fn forward(&self, inputs: &Inputs) -> Result<Outputs> {
+        self(inputs)
+    }
+}
+
+/// An input of a model: its name, its axes and how it is filled.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Input {
+    /// The name, also the name of its step.
+    pub name: String,
+    /// Its axes in contract notation, as in `b l d`.
+    pub axes: String,
+    /// How it is filled.
+    pub fill: Fill,
+}
+
+/// How an input is filled.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Fill {
+    /// Standard normal, in the point's dtype; gradients are seen.
+    Floats,
+    /// `u32` below the value of a dim.
+    Ids(String),
+    /// `u8`, 1 at one place in four.
+    Mask,
+}
+
+impl Input {
+    /// Standard normal floats in the point's dtype.
+    pub fn floats(name: &str, axes: &str) -> Self {
+        Self { name: name.into(), axes: axes.into(), fill: Fill::Floats }
+    }
+
+    /// Token ids (`u32`) below the value of the dim `bound`.
+    pub fn ids(name: &str, axes: &str, bound: &str) -> Self {
+        Self { name: name.into(), axes: axes.into(), fill: Fill::Ids(bound.into()) }
+    }
+
+    /// A mask of `u8`, 1 at one place in four.
+    pub fn mask(name: &str, axes: &str) -> Self {
+        Self { name: name.into(), axes: axes.into(), fill: Fill::Mask }
+    }
+
+    /// Its axes, parsed.
+    ///
+    /// # Errors
+    /// The notation's own.
+    pub fn parsed(&self) -> std::result::Result<Axes, crate::dims::ParseError> {
+        Axes::parse_contract(&self.axes)
+    }
+}
+
+/// Named tensors that a model reads.
+#[derive(Debug, Clone, Default)]
+pub struct Inputs(pub(super) Vec<(String, Tensor)>);
+
+impl Inputs {
+    /// The input of that name.
+    ///
+    /// # Errors
+    /// Where the subject declares no such input.
+    pub fn get(&self, name: &str) -> Result<&Tensor> {
+        let found = self.0.iter().find(|(n, _)| n == name);
+        let names = || self.0.iter().map(|(n, _)| n.as_str()).collect::<Vec<_>>().join(", ");
+        let missing =
+            || Error::Msg(format!("no input {name}; the subject declares {}", names())).bt();
+        found.map(|(_, t)| t).ok_or_else(missing)
+    }
+}
+
+/// Named tensors that a model returns.
+#[derive(Debug, Clone, Default)]
+pub struct Outputs(pub(super) Vec<(String, Tensor)>);
+
+impl Outputs {
+    /// No outputs yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds one.
+    #[must_use]
+    pub fn with(mut self, name: &str, tensor: Tensor) -> Self {
+        self.0.push((name.to_owned(), tensor));
+        self
+    }
+}
+
+/// A [`Subject`] whose configuration type is out of sight; every subject is one.
+pub trait AnySubject: Send + Sync {
+    /// See [`Subject::name`].
+    fn name(&self) -> &str;
+    /// See [`Subject::sizes`].
+    fn sizes(&self) -> Vec<(&str, &str)>;
+    /// See [`Subject::free`].
+    fn free(&self) -> Vec<(&str, &str)>;
+    /// See [`Subject::dims`].
+    ///
+    /// # Errors
+    /// What is wrong with the configuration.
+    fn dims(&self, config: &ConfigMap) -> std::result::Result<Dims, ConfigProblem>;
+    /// See [`Subject::inputs`].
+    ///
+    /// # Errors
+    /// What is wrong with the configuration.
+    fn inputs(&self, config: &ConfigMap) -> std::result::Result<Vec<Input>, ConfigProblem>;
+    /// See [`Subject::build`].
+    ///
+    /// # Errors
+    /// Whatever building it can fail with.
+    fn build(&self, config: &ConfigMap, vb: VarBuilder<'_>) -> Result<Box<dyn Model>>;
+    /// See [`Subject::has_reference`].
+    fn has_reference(&self) -> bool;
+    /// See [`Subject::reference`].
+    fn reference(&self, config: &ConfigMap, vb: VarBuilder<'_>) -> Option<Result<Box<dyn Model>>>;
+}
+
+impl<S: Subject> AnySubject for S {
+    fn name(&self) -> &str {
+        Subject::name(self)
+    }
+
+    fn sizes(&self) -> Vec<(&str, &str)> {
+        Subject::sizes(self)
+    }
+
+    fn free(&self) -> Vec<(&str, &str)> {
+        Subject::free(self)
+    }
+
+    fn dims(&self, config: &ConfigMap) -> std::result::Result<Dims, ConfigProblem> {
+        Subject::dims(self, &read::<S>(config)?)
+    }
+
+    fn inputs(&self, config: &ConfigMap) -> std::result::Result<Vec<Input>, ConfigProblem> {
+        Ok(Subject::inputs(self, &read::<S>(config)?))
+    }
+
+    fn build(&self, config: &ConfigMap, vb: VarBuilder<'_>) -> Result<Box<dyn Model>> {
+        Subject::build(self, &read::<S>(config).map_err(Error::wrap)?, vb)
+    }
+
+    fn has_reference(&self) -> bool {
+        Subject::has_reference(self)
+    }
+
+    fn reference(&self, config: &ConfigMap, vb: VarBuilder<'_>) -> Option<Result<Box<dyn Model>>> {
+        match read::<S>(config) {
+            Ok(config) => Subject::reference(self, &config, vb),
+            Err(problem) => Some(Err(Error::wrap(problem))),
+        }
+    }
+}
+
+fn read<S: Subject>(config: &ConfigMap) -> std::result::Result<S::Config, ConfigProblem> {
+    serde_json::from_value(Value::Object(config.clone())).map_err(|error| {
+        let message = error.to_string();
+        let blamed = |key: &&String| message.contains(&format!("`{key}`"));
+        ConfigProblem { field: config.keys().find(blamed).cloned(), message }
+    })
+}
+
+/// A subject, as far as planning a case needs to know it.
+pub struct Described<'a>(pub &'a dyn AnySubject);
+
+impl Describe for Described<'_> {
+    fn sizes(&self) -> Vec<(String, String)> {
+        let own = |(name, symbol): (&str, &str)| (name.to_owned(), symbol.to_owned());
+        self.0.sizes().into_iter().map(own).collect()
+    }
+
+    fn check_config(&self, config: &ConfigMap) -> std::result::Result<Dims, ConfigProblem> {
+        self.0.dims(config)
+    }
+}

@@ -1,0 +1,68 @@
+//! Mamba-2, as a language model or over time series.
+
+use candle_core::Result;
+use candle_nn::VarBuilder;
+
+use crate::dims::Dims;
+use crate::harness::subject::{ConfigProblem, Input, Inputs, Model, Outputs, Subject};
+use crate::model::mamba2::{Config, Head, Mamba2};
+use crate::scan::Scan;
+
+/// `mamba2`: ids (b, l) → output (b, l, v), or input (b, l, d) → output (b, l, v) with a head of `outputs`.
+pub struct Mamba2Subject;
+
+impl Subject for Mamba2Subject {
+    type Config = Config;
+
+    fn name(&self) -> &str {
+        "mamba2"
+    }
+
+    fn dims(&self, config: &Config) -> std::result::Result<Dims, ConfigProblem> {
+        let d = config.dims()?;
+        let own = [("d", d.d), ("i", d.i), ("h", d.h), ("p", d.p), ("g", d.g), ("n", d.n)];
+        let other = [("q", d.q), ("k", d.k), ("v", d.v), ("layers", d.layers)];
+        Ok(own.into_iter().chain(other).fold(Dims::new(), |dims, (symbol, n)| dims.with(symbol, n)))
+    }
+
+    fn free(&self) -> Vec<(&str, &str)> {
+        vec![
+            ("d", "d_model"),
+            ("p", "headdim"),
+            ("g", "ngroups"),
+            ("n", "d_state"),
+            ("q", "chunk_size"),
+            ("k", "d_conv"),
+            ("layers", "n_layer"),
+        ]
+    }
+
+    fn inputs(&self, config: &Config) -> Vec<Input> {
+        match config.head {
+            Head::Lm => vec![Input::ids("ids", "b l", "v")],
+            Head::Outputs(_) => vec![Input::floats("input", "b l d")],
+        }
+    }
+
+    fn build(&self, config: &Config, vb: VarBuilder<'_>) -> Result<Box<dyn Model>> {
+        let model = Mamba2::new(config, vb)?;
+        let input = match config.head {
+            Head::Lm => "ids",
+            Head::Outputs(_) => "input",
+        };
+        Ok(Box::new(move |inputs: &Inputs| {
+            let output = model.forward(inputs.get(input)?)?; // (b, l, v)
+            Ok(Outputs::new().with("output", output))
+        }))
+    }
+
+    fn has_reference(&self) -> bool {
+        true
+    }
+
+    /// The same model, scanned token by token.
+    fn reference(&self, config: &Config, vb: VarBuilder<'_>) -> Option<Result<Box<dyn Model>>> {
+        let definition = Config { scan: Scan::Sequential, ..config.clone() };
+        Some(self.build(&definition, vb))
+    }
+}

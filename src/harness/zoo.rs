@@ -1,0 +1,147 @@
+//! Subjects with a known fault: that it is caught, where, with which cause, and that the right twin is clean.
+
+use std::path::Path;
+
+use super::case::{Case, Fault};
+use super::check::{Check, Finding, What};
+use super::report::{self, Context};
+use super::trial::{Outcome, Trial, TrialError, checks, run, subject};
+use crate::trace::locate::Place;
+
+/// What marks the faulty line in a subject's source.
+const MARK: &str = "~fault";
+/// A call may stretch over some lines: the mark stands on one of them.
+const LINES_OF_A_CALL: usize = 4;
+
+/// Runs the twin's checks and the faulty subject's; what is not as the case says is a finding. The text is what the
+/// faulty subject's failure says, with line numbers and magnitudes left out.
+///
+/// # Errors
+/// Those of [`run`].
+pub fn caught(trial: &Trial<'_>, fault: &Fault) -> Result<Outcome, TrialError> {
+    let mut outcome = Outcome::default();
+    if let Some(twin) = &fault.twin {
+        let case = Case { subject: twin.value.clone(), fault: None, ..trial.case.clone() };
+        for check in checks(&case, subject(trial.subjects, &twin.value)?) {
+            let of_twin = run(&Trial { case: &case, check, baseline: None, ..*trial })?;
+            let text = || text(&case, check, &of_twin);
+            let unclean = of_twin
+                .findings
+                .first()
+                .map(|f| not_caught(f, format!("the twin `{}` passes", case.subject), text()));
+            outcome.findings.extend(unclean);
+        }
+    }
+    let mut texts = Vec::new();
+    for name in &fault.caught_by {
+        let Some(check) = Check::named(&name.value) else { continue };
+        let of_fault = run(&Trial { check, ..*trial })?;
+        outcome.points = of_fault.points.clone();
+        outcome.findings.extend(verdict(trial, fault, check, &of_fault));
+        texts.push(text(trial.case, check, &of_fault));
+    }
+    outcome.text = Some(filtered(&texts.join("\n")));
+    Ok(outcome)
+}
+
+/// What a check of the faulty subject did not do as the case says.
+fn verdict(trial: &Trial<'_>, fault: &Fault, check: Check, found: &Outcome) -> Option<Finding> {
+    let nothing = Finding {
+        check: Check::Caught,
+        variant: "plain".into(),
+        tally: Default::default(),
+        at: Default::default(),
+        what: What::NotFinite { step: String::new(), place: None },
+    };
+    let Some(first) = found.findings.first() else {
+        let expected = format!("`{}` catches `{}`", check.name(), trial.case.subject);
+        return Some(not_caught(&nothing, expected, "it found nothing".into()));
+    };
+    let at = |finding: &&Finding| fault.at.as_deref().is_none_or(|at| finding.what.concerns(at));
+    let whole = text(trial.case, check, found);
+    let Some(finding) = found.findings.iter().find(at) else {
+        let at = fault.at.as_deref().unwrap_or_default();
+        return Some(not_caught(first, format!("it is caught at `{at}`"), whole));
+    };
+    if let Some(cause) = fault.cause.as_ref().filter(|cause| !whole.contains(cause.as_str())) {
+        return Some(not_caught(finding, format!("the text says `{cause}`"), whole));
+    }
+    let places = finding.what.places();
+    let marked = places.is_empty() || places.iter().any(|place| marked(place, place));
+    let between = || places.len() == 2 && marked_between(&places[0], &places[1]);
+    if marked || between() {
+        return None;
+    }
+    Some(not_caught(finding, format!("the line is the one marked `{MARK}`"), whole))
+}
+
+fn not_caught(like: &Finding, expected: String, actual: String) -> Finding {
+    let what = What::NotCaught { expected, actual };
+    Finding { check: Check::Caught, what, ..like.clone() }
+}
+
+fn marked(first: &Place, last: &Place) -> bool {
+    let root = std::env::var("CARGO_MANIFEST_DIR").unwrap_or_default();
+    let Ok(source) = std::fs::read_to_string(Path::new(&root).join(&first.file)) else {
+        return false;
+    };
+    let from = (first.line as usize).saturating_sub(1);
+    let to = (last.line as usize).max(from) + LINES_OF_A_CALL - 1;
+    source.lines().take(to).skip(from).any(|line| line.contains(MARK))
+}
+
+/// Whether the fault lies between two taps, where no line of its own is known.
+fn marked_between(before: &Place, after: &Place) -> bool {
+    let (first, last) = if before.line <= after.line { (before, after) } else { (after, before) };
+    before.file == after.file && marked(first, last)
+}
+
+/// What a failed check says, for people.
+fn text(case: &Case, check: Check, outcome: &Outcome) -> String {
+    let trial = format!("{}::{}", case.path, check.name());
+    let context = Context {
+        trial: &trial,
+        device: "cpu",
+        skipped: &[],
+        snapshot: None,
+        texts: None,
+        binary: "cases",
+    };
+    report::failure(case, outcome, &context)
+}
+
+/// A text without what differs between machines and edits: line numbers and measured magnitudes.
+pub fn filtered(text: &str) -> String {
+    let mut kept = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) =
+        [".rs:", ".yaml:", " = "].iter().filter_map(|m| Some((rest.find(m)?, *m))).min()
+    {
+        let (position, mark) = at;
+        let (before, after) = rest.split_at(position + mark.len());
+        kept.push_str(before);
+        let number = after
+            .find(|c: char| !(c.is_ascii_digit() || ".e-+".contains(c)))
+            .unwrap_or(after.len());
+        let magnitude = mark == " = " && after[..number].contains('e');
+        let line = mark != " = " && number > 0;
+        rest = after;
+        if magnitude || line {
+            kept.push_str(if line { "LINE" } else { "ERROR" });
+            rest = &after[number..];
+        }
+    }
+    kept + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::filtered;
+
+    #[test]
+    fn lines_and_magnitudes_are_left_out_and_nothing_else() {
+        let text = "first  states, src/a.rs:41\ncontract, x.yaml:7\nmax|a-b| / max|b| = 1.2e-7\n(b) = [8, 60]\nl = 1, x";
+        let kept = "first  states, src/a.rs:LINE\ncontract, x.yaml:LINE\nmax|a-b| / max|b| = ERROR\n(b) = [8, 60]\nl = 1, x";
+        assert_eq!(filtered(text), kept);
+    }
+}

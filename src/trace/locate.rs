@@ -1,0 +1,106 @@
+//! Places in the source: of a tap, of an error, of a panic.
+
+use std::fmt;
+use std::panic::Location;
+
+/// A line of a source file.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Place {
+    /// The file, relative to the workspace where it lies inside.
+    pub file: String,
+    /// The line, from 1.
+    pub line: u32,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.file, self.line)
+    }
+}
+
+impl From<&Location<'_>> for Place {
+    fn from(at: &Location<'_>) -> Self {
+        Self { file: short(at.file()), line: at.line() }
+    }
+}
+
+/// The lines of the user's code in an error's backtrace, innermost first.
+///
+/// Frames of the standard library, the toolchain, the registry and the harness itself are dropped. Empty when no
+/// backtrace was captured: the runner asks for them with `RUST_LIB_BACKTRACE=1` before the first error.
+pub fn places(error: &candle_core::Error) -> Vec<Place> {
+    use candle_core::Error;
+    match error {
+        Error::WithBacktrace { inner, backtrace } => {
+            let deeper = places(inner);
+            if deeper.is_empty() { frames(&backtrace.to_string()) } else { deeper }
+        }
+        Error::Context { inner, .. } | Error::WithPath { inner, .. } => places(inner),
+        _ => Vec::new(),
+    }
+}
+
+/// The user's lines in a rendered backtrace.
+pub fn frames(backtrace: &str) -> Vec<Place> {
+    let lines = backtrace.lines().filter_map(|line| line.trim().strip_prefix("at "));
+    let mut found: Vec<Place> = lines.filter(|line| !foreign(line)).filter_map(parse).collect();
+    found.dedup();
+    found
+}
+
+/// The error beneath its wrappers.
+pub fn bare(error: &candle_core::Error) -> &candle_core::Error {
+    use candle_core::Error;
+    match error {
+        Error::WithBacktrace { inner, .. }
+        | Error::Context { inner, .. }
+        | Error::WithPath { inner, .. } => bare(inner),
+        other => other,
+    }
+}
+
+fn parse(at: &str) -> Option<Place> {
+    let (rest, _column) = at.rsplit_once(':')?;
+    let (file, line) = rest.rsplit_once(':')?;
+    Some(Place { file: short(file), line: line.parse().ok()? })
+}
+
+/// Not the user's: rustc's own paths, dependencies from a registry or a git checkout, the harness.
+fn foreign(at: &str) -> bool {
+    let at = at.replace('\\', "/");
+    let elsewhere = ["/rustc/", "/registry/src/", "/git/checkouts/", "/rustlib/"];
+    !at.contains(".rs:") || elsewhere.iter().any(|part| at.contains(part)) || of_harness(&at)
+}
+
+/// Inside this crate's trace or harness, wherever it was built.
+fn of_harness(at: &str) -> bool {
+    let crate_root = env!("CARGO_MANIFEST_DIR").replace('\\', "/");
+    let here = std::env::current_dir().map(|p| p.display().to_string()).unwrap_or_default();
+    let whole = at.strip_prefix("./").map(|rest| format!("{here}/{rest}"));
+    let whole = whole.unwrap_or_else(|| at.to_owned());
+    let inside = whole.strip_prefix(&crate_root);
+    inside.is_some_and(|rest| rest.starts_with("/src/trace/") || rest.starts_with("/src/harness/"))
+}
+
+/// Relative to the workspace, or to the current folder.
+fn short(file: &str) -> String {
+    let file = file.replace('\\', "/");
+    let root = std::env::var("CARGO_MANIFEST_DIR").ok();
+    let root = root.or_else(|| std::env::current_dir().ok().map(|p| p.display().to_string()));
+    let inside = root.as_deref().and_then(|root| file.strip_prefix(root));
+    let inside = inside.map(|rest| rest.trim_start_matches('/')).unwrap_or(&file);
+    inside.trim_start_matches("./").to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_backtrace_keeps_the_lines_of_the_model() {
+        let text = "   0: candle_core::error::Error::bt\n             at /home/x/.cargo/registry/src/index/candle-core-0.11.1/src/error.rs:260:25\n   \
+                    1: model::forward\n             at ./models/a.rs:12:9\n   2: std::thread\n             at /rustc/abc/library/std/src/thread.rs:1:2\n";
+        let found = frames(text);
+        assert_eq!(found, [Place { file: "models/a.rs".into(), line: 12 }]);
+    }
+}

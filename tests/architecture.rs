@@ -1,0 +1,213 @@
+//! The architecture, as rules over the source text: who may name whom, and how long a file may be.
+//!
+//! A rule that is broken says where, and why it is one. To change the architecture, change the table.
+
+#[path = "architecture/documents.rs"]
+mod documents;
+#[path = "architecture/planted.rs"]
+mod planted;
+#[path = "architecture/rules.rs"]
+mod rules;
+#[path = "architecture/source.rs"]
+mod source;
+
+use rules::{broken, files, idle, of_machine, read, sources, tell, too_long, upward};
+use source::names;
+
+/// Names that files must not use.
+struct Rule {
+    /// What holds, and why.
+    says: &'static str,
+    /// Where: files or folders of this repository.
+    within: &'static [&'static str],
+    /// Files and folders in there that may.
+    but: &'static [&'static str],
+    /// What must not be named: this, and what lies below it.
+    names: &'static [&'static str],
+}
+
+const RULES: &[Rule] = &[
+    Rule {
+        says: "only `case` reads YAML: what comes after it works on a `Case`",
+        within: &["src"],
+        but: &["src/harness/case.rs", "src/harness/case"],
+        names: &["serde_yaml", "saphyr_parser"],
+    },
+    Rule {
+        says: "only `snapshot` names insta, so that its form can be replaced in one place",
+        within: &["src"],
+        but: &["src/harness/snapshot.rs", "src/harness/snapshot"],
+        names: &["insta"],
+    },
+    Rule {
+        says: "only `trials` names libtest-mimic: a check does not know what runs it",
+        within: &["src"],
+        but: &["src/harness/trials.rs", "src/harness/trials"],
+        names: &["libtest_mimic"],
+    },
+    Rule {
+        says: "only `cli` talks to a terminal",
+        within: &["src"],
+        but: &["src/harness/cli.rs", "src/harness/cli"],
+        names: &["clap", "indicatif", "anstream", "anstyle"],
+    },
+    Rule {
+        says: "`check` and `report` do no I/O: findings are data, and texts are returned",
+        within: &[
+            "src/harness/check.rs",
+            "src/harness/check",
+            "src/harness/report.rs",
+            "src/harness/report",
+        ],
+        but: &[],
+        names: &["std::fs", "std::io", "std::env", "std::net", "std::process", "std::thread"],
+    },
+    Rule {
+        says: "the library prints nothing: texts are returned, and shown at the edge",
+        within: &["src"],
+        but: &[
+            "src/main.rs",
+            "src/harness/cli.rs",
+            "src/harness/cli",
+            "src/harness/trials.rs",
+            "src/harness/trials",
+        ],
+        names: &["print", "println", "eprint", "eprintln", "dbg"],
+    },
+    Rule {
+        says: "cases and plans know no tensors: listing builds and allocates nothing",
+        within: &[
+            "src/harness/case.rs",
+            "src/harness/case",
+            "src/harness/plan.rs",
+            "src/harness/plan",
+        ],
+        but: &[],
+        names: &["candle_core", "candle_nn", "crate::trace"],
+    },
+    Rule {
+        says: "a run knows no case: it is given a configuration and dims",
+        within: &["src/harness/run.rs", "src/harness/run"],
+        but: &[],
+        names: &["crate::harness::case", "crate::harness::plan"],
+    },
+    Rule {
+        says: "a law is inferred from observations: it knows no candle",
+        within: &["src/harness/law.rs", "src/harness/law"],
+        but: &[],
+        names: &["candle_core", "candle_nn"],
+    },
+    Rule {
+        says: "`unsafe` is in two places, each with its argument: reading an op, and setting variables before threads",
+        within: &["src"],
+        but: &["src/trace/graph.rs", "src/harness/trials/environment.rs"],
+        names: &["unsafe"],
+    },
+    Rule {
+        says: "results do not depend on the clock or on unseeded chance",
+        within: &["src"],
+        but: &[],
+        names: &[
+            "std::time::Instant",
+            "std::time::SystemTime",
+            "rand::rng",
+            "rand::random",
+            "rand::thread_rng",
+        ],
+    },
+];
+
+/// The modules from the ground up: each may name those above it in this list, never those below.
+const ORDER: &[&str] = &[
+    "dims",
+    "trace",
+    "scan",
+    "model",
+    "harness::case",
+    "harness::plan",
+    "harness::subject",
+    "harness::registry",
+    "harness::subjects",
+    "harness::run",
+    "harness::law",
+    "harness::study",
+    "harness::snapshot",
+    "harness::check",
+    "harness::trial",
+    "harness::report",
+    "harness::zoo",
+    "harness::trials",
+    "harness::cli",
+];
+
+/// What may point the other way, and why.
+const UPWARD: &[(&str, &str, &str)] = &[
+    ("harness::trials", "harness::cli", "a test binary of `main!` carries the command line"),
+    ("harness::trial", "harness::zoo", "the trial of a known fault is made of ordinary trials"),
+    (
+        "harness::study",
+        "harness::check",
+        "the unwatched control run is held against the watched one as two scans are",
+    ),
+];
+
+/// How long a file may be: one concept fits into it.
+const LINES: usize = 300;
+
+/// Files that may be longer, how long, and why.
+const LONGER: &[(&str, usize, &str)] = &[
+    ("src/harness/run.rs", 400, "a run and the failures it can end with are read together"),
+    ("src/harness/check/cause.rs", 340, "one cause after the other, told apart in this order"),
+    ("src/trace/steps.rs", 320, "the canonical form is one set of rules that refer to one another"),
+    ("tests/snapshots.rs", 340, "one table of forms and of faults for one grammar"),
+    ("tests/trials.rs", 340, "one test binary, run as a person and as nextest would"),
+];
+
+/// Folders of one machine, and what lies beside the repository there.
+const MACHINE: &[&str] = &[
+    concat!("/ho", "me/"),
+    concat!("/ro", "ot/"),
+    concat!("/Us", "ers/"),
+    concat!("/wo", "rk/"),
+    concat!("../sh", "ared"),
+];
+
+/// Files that may name one, and why.
+const IMAGINARY: &[(&str, &str)] =
+    &[("src/trace/locate.rs", "its tests read the backtrace of an imaginary machine")];
+
+#[test]
+fn every_rule_holds() {
+    let broken = RULES.iter().flat_map(|rule| {
+        sources().into_iter().flat_map(move |(path, text)| broken(rule, &path, &text))
+    });
+    tell(broken.collect());
+}
+
+#[test]
+fn dependencies_point_one_way() {
+    let told = sources().iter().flat_map(|(path, text)| upward(path, text, UPWARD)).collect();
+    tell([told, idle(UPWARD, &sources())].concat());
+}
+
+#[test]
+fn each_permitted_unsafe_is_one_block() {
+    for path in RULES.iter().filter(|rule| rule.names == ["unsafe"]).flat_map(|rule| rule.but) {
+        let text = read(path);
+        let blocks = names(path, &text).iter().filter(|name| name.is_within("unsafe")).count();
+        assert_eq!(blocks, 1, "{path}: `unsafe` stands there {blocks} times");
+        assert!(text.contains("// SAFETY: "), "{path}: an `unsafe` without its argument");
+    }
+}
+
+#[test]
+fn files_are_short() {
+    let rust = files().into_iter().filter(|path| path.ends_with(".rs"));
+    tell(rust.filter_map(|path| too_long(&path, &read(&path), LONGER)).collect());
+}
+
+#[test]
+fn no_file_names_a_machine() {
+    let told = files().into_iter().filter(|path| !IMAGINARY.iter().any(|(file, _)| file == path));
+    tell(told.flat_map(|path| of_machine(&path, &read(&path))).collect());
+}

@@ -1,0 +1,142 @@
+//! What is found, and what is said of it: small models with one thing wrong, and the whole text of the failure.
+
+mod toys;
+
+use std::path::Path;
+
+use rstest::rstest;
+use shapelock::harness::case::{Case, CasePath, DeviceKind};
+use shapelock::harness::check::{Check, Source, What};
+use shapelock::harness::report::{Context, failure};
+use shapelock::harness::snapshot::{Snapshot, render};
+use shapelock::harness::trial::{Outcome, Trial, run};
+use shapelock::harness::zoo::filtered;
+
+const MATRIX: &str = "matrix: {batch: [4, 1], seq: [5, 1]}";
+
+/// A case for a toy, with the given lines below the usual ones.
+fn case(subject: &str, lines: &str) -> Case {
+    let matrix = if lines.contains("matrix:") { "" } else { MATRIX };
+    let yaml =
+        format!("subject: {subject}\nwhy: a test\nconfig: {{d: 6, n: 3}}\n{matrix}\n{lines}\n");
+    let path = CasePath::new("toys::case").expect("a name");
+    Case::parse(Path::new("cases/toys/case.yaml"), path, yaml.as_bytes()).expect("a case")
+}
+
+fn outcome(case: &Case, check: Check, baseline: Option<&Snapshot>) -> Outcome {
+    let subjects = toys::registry();
+    let trial =
+        Trial { case, subjects: &subjects, check, device: DeviceKind::Cpu, point: None, baseline };
+    run(&trial).expect("a trial that can be made")
+}
+
+fn text(case: &Case, check: Check, baseline: Option<&Snapshot>) -> String {
+    let outcome = outcome(case, check, baseline);
+    let trial = format!("toys::case::{}", check.name());
+    let context = Context {
+        trial: &trial,
+        device: "cpu",
+        skipped: &[],
+        snapshot: Some(Path::new("snapshots/toys/case.snap")),
+        texts: None,
+        binary: "messages",
+    };
+    filtered(&failure(case, &outcome, &context))
+}
+
+/// The law of a toy, as a baseline for another.
+fn locked(subject: &str, lines: &str) -> Snapshot {
+    let found = outcome(&case(subject, lines), Check::Shapes, None);
+    assert_eq!(found.findings, [], "{subject} is right");
+    found.snapshot.expect("a law")
+}
+
+#[rstest]
+#[case::squeezed_at_batch_one("squeezed", Check::Shapes, "")]
+#[case::contract_broken("right", Check::Shapes, "shapes: {output: b n l}")]
+#[case::contract_of_no_step("right", Check::Shapes, "shapes: {outputt: b l n}")]
+#[case::exchange_hidden_by_equal_sizes(
+    "exchanged",
+    Check::Shapes,
+    "matrix: {batch: [2], seq: [3]}\nshapes: {output: b l n}"
+)]
+#[case::another_path_at_batch_one("branching", Check::Shapes, "")]
+#[case::no_expression("halved", Check::Shapes, "matrix: {batch: [4], seq: [8]}")]
+#[case::an_error("refused", Check::Shapes, "")]
+#[case::a_panic("panicking", Check::Shapes, "")]
+#[case::no_error("right", Check::Shapes, "expect: {error: mismatch}")]
+#[case::too_large("right", Check::Shapes, "budget: 1KiB\nmatrix: {batch: [1000000], seq: [5]}")]
+#[case::severed("severed", Check::Gradients, "")]
+#[case::zero_gradient("unused", Check::Gradients, "")]
+#[case::not_zero("right", Check::Gradients, "zero_gradient: {w: l == 1}")]
+#[case::not_finite("overflowing", Check::Finite, "")]
+#[case::disagreeing("disagreeing", Check::Scans, "")]
+fn each_finding_has_its_text(#[case] subject: &str, #[case] check: Check, #[case] lines: &str) {
+    let name = std::thread::current().name().unwrap_or_default().to_owned();
+    let name = name.rsplit("::").next().unwrap_or_default();
+    insta::assert_snapshot!(name, text(&case(subject, lines), check, None));
+}
+
+#[test]
+fn the_right_model_passes_every_check() {
+    for check in Check::ALL {
+        assert_eq!(outcome(&case("right", ""), check, None).findings, [], "{}", check.name());
+    }
+}
+
+#[test]
+fn accepting_does_not_make_a_broken_contract_green() {
+    let case = case("right", "shapes: {output: b n l}");
+    let accepted = outcome(&case, Check::Shapes, None).snapshot.expect("a law");
+    let again = outcome(&case, Check::Shapes, Some(&accepted));
+    assert!(matches!(
+        &again.findings[..],
+        [finding] if matches!(&finding.what, What::Shape(d) if matches!(d.source, Source::Contract(_)))
+    ));
+}
+
+#[test]
+fn a_refactoring_of_elementwise_and_layout_ops_changes_nothing() {
+    let before = locked("right", "");
+    let after = outcome(&case("refactored", ""), Check::Shapes, Some(&before));
+    assert_eq!(after.findings, []);
+    let (before, after) = (render(&before), render(&after.snapshot.expect("a law")));
+    assert_eq!(before.replacen("right", "refactored", 1), after);
+}
+
+#[test]
+fn a_change_of_unnamed_steps_alone_says_so_first() {
+    let before = locked("right", "");
+    insta::assert_snapshot!(text(&case("detouring", ""), Check::Shapes, Some(&before)));
+}
+
+#[test]
+fn a_change_of_unnamed_steps_alone_is_green_under_lock_named() {
+    let lines = "lock: named";
+    let before = locked("right", lines);
+    assert_eq!(outcome(&case("detouring", lines), Check::Shapes, Some(&before)).findings, []);
+}
+
+#[test]
+fn an_intended_change_is_one_finding_that_can_be_accepted() {
+    let before = locked("right", "");
+    insta::assert_snapshot!(text(&case("widened", ""), Check::Shapes, Some(&before)));
+}
+
+#[test]
+fn more_values_in_the_matrix_change_no_snapshot() {
+    let few = render(&locked("right", "matrix: {batch: [4], seq: [5]}"));
+    let many = render(&locked("right", "matrix: {batch: [4, 1, 7, 2], seq: [5, 2, 1, 9]}"));
+    assert_eq!(few, many);
+}
+
+/// Sizes that coincide leave the symbols as they are: they come from runs in which all dims differ.
+#[rstest]
+#[case::b_is_n("matrix: {batch: [3], seq: [5]}")]
+#[case::b_is_l("matrix: {batch: [5], seq: [5]}")]
+#[case::l_is_n("matrix: {batch: [4], seq: [3]}")]
+#[case::all_are_one("matrix: {batch: [6], seq: [6]}")]
+fn equal_sizes_do_not_confuse_the_law(#[case] matrix: &str) {
+    let law = |lines| locked("right", lines).sections.remove(0).law;
+    assert_eq!(law(matrix), law("matrix: {batch: [4], seq: [5]}"));
+}

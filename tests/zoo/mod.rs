@@ -1,0 +1,37 @@
+//! The zoo: subjects with one known fault each, and the right twin of each.
+//!
+//! A family a file. The faulty line carries `// ~fault`: the place that a report names is held against it.
+
+pub mod broadcasts;
+pub mod dtypes;
+pub mod heads;
+pub mod joined_samples;
+pub mod joined_states;
+pub mod kit;
+pub mod overflow;
+pub mod products;
+pub mod ragged;
+pub mod ranks;
+pub mod severed;
+pub mod windows;
+
+use shapelock::harness::registry::Registry;
+use shapelock::harness::subjects::shipped;
+
+/// The shipped subjects and every one of the zoo.
+pub fn registry() -> Registry {
+    let families = [
+        broadcasts::subjects(),
+        dtypes::subjects(),
+        heads::subjects(),
+        joined_samples::subjects(),
+        joined_states::subjects(),
+        overflow::subjects(),
+        products::subjects(),
+        ragged::subjects(),
+        ranks::subjects(),
+        severed::subjects(),
+        windows::subjects(),
+    ];
+    families.into_iter().flatten().fold(shipped(), Registry::with)
+}
