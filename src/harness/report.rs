@@ -14,8 +14,10 @@ use std::path::Path;
 
 use super::case::Case;
 use super::check::{Finding, Source, What};
+use super::study::Cut;
 use super::trial::Outcome;
 use crate::dims::Condition;
+use crate::trace::Coverage;
 
 pub use causes::word;
 pub use lines::{label, shape};
@@ -52,6 +54,10 @@ pub fn failure(case: &Case, outcome: &Outcome, context: &Context<'_>) -> String 
         text.push_str(&without_finding(context));
     }
     text.push_str(&snapshot_lines(context));
+    let blind: String = outcome.coverage.iter().map(|(_, seen, cuts)| blind(seen, cuts)).collect();
+    if !blind.is_empty() {
+        text.push_str(&format!("\n{blind}"));
+    }
     text.push('\n');
     text.push_str(&reproduce(outcome, context));
     text.push_str(&format!("{}\n", advice(outcome, context)));
@@ -136,6 +142,27 @@ fn body(case: &Case, finding: &Finding) -> String {
         What::NotCaught { expected, actual } => others::not_caught(expected, actual),
         What::TooLarge { bytes } => others::too_large(*bytes, case.budget),
     }
+}
+
+/// Where the graph does not show how a value came about; empty where it shows all.
+pub fn blind(seen: &Coverage, cuts: &[Cut]) -> String {
+    let mut text = String::new();
+    for cut in cuts {
+        let name = |name: &Option<String>| name.as_ref().map(|name| format!("`{name}`"));
+        let place = match (name(&cut.between.0), name(&cut.between.1)) {
+            (Some(before), Some(after)) => format!("between {before} and {after}"),
+            (Some(before), None) => format!("after {before}"),
+            (None, Some(after)) => format!("before {after}"),
+            (None, None) => "somewhere".to_owned(),
+        };
+        let what =
+            format!("{:?} {place} comes from an op without backward, or from detach", cut.shape);
+        text.push_str(&lines::label("blind", &format!("{what}; tap what goes into it")));
+    }
+    for name in &seen.unused {
+        text.push_str(&lines::label("unused", &format!("no op that can be seen reads {name}")));
+    }
+    text
 }
 
 /// How many lines of a snapshot's change are shown.

@@ -107,7 +107,10 @@ fn text(case: &Case, check: Check, outcome: &Outcome) -> String {
         texts: None,
         binary: "cases",
     };
-    report::failure(case, outcome, &context)
+    let whole = report::failure(case, outcome, &context);
+    // The check is none of the case's trials; what runs it again is.
+    let again = format!("-- {}::{} --exact", case.path, Check::Caught.name());
+    whole.replace(&format!("-- {trial} --exact"), &again)
 }
 
 /// A text without what differs between machines and edits: line numbers and measured magnitudes.

@@ -10,6 +10,7 @@ use crate::harness::check::Source;
 use crate::harness::check::align::{Row, Wanted, align};
 use crate::harness::law::{expand::expand, starred};
 use crate::harness::plan::{Environment, Point, VariantPlan, absent, plan};
+use crate::harness::report::blind;
 use crate::harness::run::{Depth, Failure, Observation, observe};
 use crate::harness::study::{Study, device, inferred, setup};
 use crate::harness::subject::{AnySubject, Described};
@@ -122,7 +123,14 @@ fn observed(
     let text = if by_ops {
         ops(&run.trace)
     } else {
-        steps(&inferred(case, variant, subject).map_err(|error| error.to_string())?, &run)
+        let study = inferred(case, variant, subject).map_err(|error| error.to_string())?;
+        let seen = &run.trace.coverage;
+        let (all, of) = (seen.seen, seen.made);
+        let blind = blind(seen, &study.cuts);
+        format!(
+            "{}\n{all} of {of} tensors made are seen in the graph\n{blind}",
+            steps(&study, &run)
+        )
     };
     Ok((run.failure, text))
 }

@@ -40,11 +40,15 @@ fn device(name: &str) -> Result<DeviceKind, OptionsError> {
     found.map(|(_, device)| device).ok_or_else(|| OptionsError { name: name.to_owned() })
 }
 
+/// What [`prepare`] sets.
+const SET_IF_UNSET: [(&str, &str); 3] =
+    [("INSTA_OUTPUT", "none"), ("RUST_LIB_BACKTRACE", "1"), ("RAYON_NUM_THREADS", "1")];
+
 /// Sets what libraries read once from the environment, where the user has not: insta is to print nothing, since its
 /// diffs of several threads would mix and the report has its own; candle's errors are to carry the lines they came
-/// through.
+/// through; and products are to run on one thread each, since the trials already run beside one another.
 pub(in crate::harness) fn prepare() {
-    for (name, value) in [("INSTA_OUTPUT", "none"), ("RUST_LIB_BACKTRACE", "1")] {
+    for (name, value) in SET_IF_UNSET {
         if std::env::var_os(name).is_none() {
             // SAFETY: `main!` makes this the first thing that `main` does, when the process has one thread, so nobody
             // can read the environment at the same time; nothing below starts a thread before all variables are set.
