@@ -10,5 +10,6 @@ macro_rules! embedded {
 
 embedded! {
     "dense_ssm::bug_report": "dense_ssm/bug_report.yaml",
+    "dense_ssm::empty_sequence": "dense_ssm/empty_sequence.yaml",
     "mamba2::scans": "mamba2/scans.yaml",
 }
