@@ -38,16 +38,9 @@ fn tokens_are_drawn_by_their_probability(
     };
     let all: f64 = left.iter().map(|token| weight(*token)).sum();
     for (token, count) in counts(sampling).into_iter().enumerate() {
-        let expected = if left.contains(&token) {
-            weight(token) / all
-        } else {
-            0.
-        };
+        let expected = if left.contains(&token) { weight(token) / all } else { 0. };
         let actual = count as f64 / 20_000.;
-        assert!(
-            (actual - expected).abs() < 0.015,
-            "token {token}: {actual} of {expected}"
-        );
+        assert!((actual - expected).abs() < 0.015, "token {token}: {actual} of {expected}");
     }
 }
 
@@ -75,15 +68,8 @@ fn a_seed_decides_every_token() -> Result<()> {
         Params::seeded(5).builder(DType::F32, &Device::Cpu),
     )?;
     let tokens = |seed| {
-        let sampling = Sampling {
-            temperature: 1.,
-            seed,
-            ..Sampling::GREEDY
-        };
-        model
-            .generate(&[1, 2, 3], sampling)?
-            .take(12)
-            .collect::<Result<Vec<_>>>()
+        let sampling = Sampling { temperature: 1., seed, ..Sampling::GREEDY };
+        model.generate(&[1, 2, 3], sampling)?.take(12).collect::<Result<Vec<_>>>()
     };
     assert_eq!(tokens(7)?, tokens(7)?);
     assert_ne!(tokens(7)?, tokens(8)?);
@@ -97,10 +83,7 @@ fn greedy_generation_is_what_whole_passes_give() -> Result<()> {
         Params::seeded(5).builder(DType::F32, &Device::Cpu),
     )?;
     let mut ids = vec![1u32, 2, 3];
-    let generated = model
-        .generate(&ids, Sampling::GREEDY)?
-        .take(10)
-        .collect::<Result<Vec<_>>>()?;
+    let generated = model.generate(&ids, Sampling::GREEDY)?.take(10).collect::<Result<Vec<_>>>()?;
     for token in generated {
         let logits = model.forward(&Tensor::new(ids.as_slice(), &Device::Cpu)?.unsqueeze(0)?)?;
         let last = logits.narrow(1, ids.len() - 1, 1)?.flatten_all()?;

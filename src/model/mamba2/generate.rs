@@ -20,12 +20,7 @@ pub struct Sampling {
 
 impl Sampling {
     /// Always the likeliest token.
-    pub const GREEDY: Self = Self {
-        temperature: 0.,
-        top_k: None,
-        top_p: None,
-        seed: 0,
-    };
+    pub const GREEDY: Self = Self { temperature: 0., top_k: None, top_p: None, seed: 0 };
 
     fn check(&self) -> std::result::Result<(), ConfigError> {
         let refused = |field: &str, message: String| Err(ConfigError::new(field, message));
@@ -39,10 +34,9 @@ impl Sampling {
             return refused("top_k", "expected at least 1, actual 0".into());
         }
         match self.top_p {
-            Some(p) if !(p > 0. && p <= 1.) => refused(
-                "top_p",
-                format!("expected above 0 and at most 1, actual {p}"),
-            ),
+            Some(p) if !(p > 0. && p <= 1.) => {
+                refused("top_p", format!("expected above 0 and at most 1, actual {p}"))
+            }
             _ => Ok(()),
         }
     }
@@ -62,19 +56,15 @@ impl Sampler {
     /// The setting that is out of bounds.
     pub fn new(sampling: Sampling) -> std::result::Result<Self, ConfigError> {
         sampling.check()?;
-        Ok(Self {
-            sampling,
-            random: Random::named(sampling.seed, "sampling"),
-        })
+        Ok(Self { sampling, random: Random::named(sampling.seed, "sampling") })
     }
 
     /// Draws one token from `logits`; equal logits are ordered by their index.
     ///
     /// Returns None where no logit is a number.
     pub fn sample(&mut self, logits: &[f32]) -> Option<u32> {
-        let mut order: Vec<usize> = (0..logits.len())
-            .filter(|&token| !logits[token].is_nan())
-            .collect();
+        let mut order: Vec<usize> =
+            (0..logits.len()).filter(|&token| !logits[token].is_nan()).collect();
         order.sort_by(|&a, &b| logits[b].total_cmp(&logits[a]).then(a.cmp(&b)));
         let (&likeliest, highest) = (order.first()?, logits[*order.first()?]);
         if self.sampling.temperature == 0. || highest == f32::INFINITY {
@@ -148,13 +138,7 @@ impl Mamba2 {
         let ids = Tensor::new(prompt, &self.device)?.unsqueeze(0)?; // (1, l)
         let (logits, state) = self.forward_from(&ids, &self.zero_state(1)?, Tokens::default())?;
         let logits = logits.i((0, prompt.len() - 1))?; // (v)
-        Ok(Generation {
-            model: self,
-            sampler,
-            logits,
-            unread: None,
-            state,
-        })
+        Ok(Generation { model: self, sampler, logits, unread: None, state })
     }
 }
 
