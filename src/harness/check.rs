@@ -255,7 +255,8 @@ pub struct GradientProblem {
     pub shape: Vec<usize>,
     /// What is wrong.
     pub wrong: WrongGradient,
-    /// The last tap that still has a gradient, and the tap before it that has none: the cut lies between.
+    /// The last tap whose gradient is missing or not finite, and the first after it that has a right one: the fault lies
+    /// between.
     pub severed: Option<(Option<String>, Option<String>)>,
     /// Every parameter with the same problem, this one included.
     pub parameters: Vec<String>,

@@ -7,6 +7,7 @@
 pub mod expand;
 pub mod fit;
 pub mod fold;
+mod names;
 pub mod witness;
 
 use crate::dims::{Axes, Dims, Expr};
@@ -16,6 +17,8 @@ use crate::trace::op::Kind;
 use super::run::Observation;
 use fit::Fit;
 use fold::{Folded, fold};
+pub use names::starred;
+use names::{common_name, star};
 
 /// What holds for the shapes of one variant at every point.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -237,54 +240,6 @@ pub fn named(items: &[Item]) -> Vec<Item> {
         }
     };
     items.iter().filter_map(keep).collect()
-}
-
-/// A path with `*` for each number between dots.
-pub fn starred(name: &str) -> String {
-    let star = |part: &str| {
-        let number = !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
-        if number { "*".to_owned() } else { part.to_owned() }
-    };
-    name.split('.').map(star).collect::<Vec<_>>().join(".")
-}
-
-fn star(item: &mut Item) {
-    match item {
-        Item::Step(step) => step.name = starred(&step.name),
-        Item::Loop(inner) => inner.body.iter_mut().for_each(star),
-    }
-}
-
-/// What the names of a loop's steps have in common: a dotted prefix, or else the most frequent one that ends in `*`;
-/// `loop` where there is none.
-fn common_name(body: &[Item]) -> String {
-    let mut names = Vec::new();
-    collect_names(body, &mut names);
-    let Some(first) = names.first() else { return "loop".into() };
-    let parts: Vec<&str> = first.split('.').collect();
-    let shared = |n: usize| {
-        names.iter().all(|name| name.split('.').take(n).eq(parts.iter().copied().take(n)))
-    };
-    let longest = (1..=parts.len()).rev().find(|&n| shared(n)).unwrap_or(0);
-    let whole = longest == parts.len() && names.len() > 1;
-    let longest = if whole { longest - 1 } else { longest };
-    if longest > 0 {
-        return parts[..longest].join(".");
-    }
-    let counted = |name: &&str| name.split_once('*').map(|(before, _)| format!("{before}*"));
-    let prefixes: Vec<String> = names.iter().filter_map(counted).collect();
-    let often = |prefix: &&String| prefixes.iter().filter(|other| other == prefix).count();
-    prefixes.iter().max_by_key(often).cloned().unwrap_or_else(|| "loop".into())
-}
-
-fn collect_names<'a>(body: &'a [Item], names: &mut Vec<&'a str>) {
-    for item in body {
-        match item {
-            Item::Step(step) if step.named => names.push(&step.name),
-            Item::Step(_) => {}
-            Item::Loop(inner) => collect_names(&inner.body, names),
-        }
-    }
 }
 
 fn first_difference(

@@ -1,18 +1,25 @@
 //! Running a model at one point, and seeing everything.
 
+mod backward;
+mod failure;
+mod inputs;
+
 use std::collections::BTreeMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use candle_core::{DType, Device, Result, Tensor, Var};
-use candle_nn::Init;
+use candle_core::{DType, Device, Result, Tensor};
 
-use super::subject::{AnySubject, ConfigMap, Fill, Input, Inputs, Model};
+use super::subject::{AnySubject, ConfigMap, Inputs, Model};
 use crate::dims::Dims;
 use crate::trace::graph::InternalsChanged;
-use crate::trace::locate::{self, Place};
-use crate::trace::params::{Params, fill};
+use crate::trace::params::Params;
 use crate::trace::steps::{Step, steps};
 use crate::trace::{Ends, Trace, tap};
+
+use backward::{backward, first_not_finite, gradients};
+pub use failure::Failure;
+use failure::caught;
+pub(crate) use failure::panics;
+use inputs::inputs;
 
 /// One run to be made: a configuration at some sizes.
 #[derive(Debug, Clone)]
@@ -61,21 +68,6 @@ pub struct Gradient {
     pub zero: bool,
     /// Whether all of it is finite.
     pub finite: bool,
-}
-
-/// An error or a panic inside a model.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Failure {
-    /// What it said.
-    pub message: String,
-    /// The op that refused, where candle names it.
-    pub op: Option<String>,
-    /// The shapes of the operands, where candle tells them.
-    pub operands: Vec<Vec<usize>>,
-    /// The lines it came through, innermost first.
-    pub places: Vec<Place>,
-    /// Whether it was a panic.
-    pub panicked: bool,
 }
 
 /// Tensors of a run, by name.
@@ -145,6 +137,8 @@ pub struct Probed {
     pub name: String,
     /// Whether a gradient passed it; `None` where that cannot be seen.
     pub passed: Option<bool>,
+    /// Whether that gradient was finite.
+    pub finite: bool,
     /// Whether the graph knows of what the value was made.
     pub tracked: bool,
 }
@@ -160,8 +154,12 @@ pub fn probed(subject: &dyn AnySubject, setup: &Setup<'_>) -> Vec<Probed> {
         })
     });
     let passed = |tap: &tap::Tap| tap.gradient.lock().is_ok_and(|seen| seen.is_some());
+    let finite = |tap: &tap::Tap| {
+        tap.gradient.lock().is_ok_and(|seen| seen.as_ref().is_none_or(|gradient| gradient.finite))
+    };
     let seen = |tap: tap::Tap| Probed {
         passed: tap.probed.then(|| passed(&tap)),
+        finite: finite(&tap),
         tracked: tap.tensor.track_op(),
         name: tap.name,
     };
@@ -206,184 +204,6 @@ fn observe_model(
         Err(failure) => seen.failure = Some(failure),
     }
     Ok((seen, values))
-}
-
-/// Fills the subject's inputs; float inputs are variables, so that the graph starts at them.
-fn inputs(subject: &dyn AnySubject, setup: &Setup<'_>) -> Result<Inputs> {
-    let declared = subject.inputs(setup.config).map_err(candle_core::Error::wrap)?;
-    let filled = declared.iter().map(|input| Ok((input.name.clone(), filled(input, setup)?)));
-    Ok(Inputs(filled.collect::<Result<_>>()?))
-}
-
-fn filled(input: &Input, setup: &Setup<'_>) -> Result<Tensor> {
-    let axes = input.parsed().map_err(candle_core::Error::wrap)?;
-    let shape = axes.eval(setup.dims).map_err(candle_core::Error::wrap)?;
-    let uniform = || fill(setup.seed, &input.name, &Init::Uniform { lo: 0., up: 1. }, &shape);
-    match &input.fill {
-        Fill::Floats => {
-            let values =
-                fill(setup.seed, &input.name, &Init::Randn { mean: 0., stdev: 1. }, &shape);
-            let t = Tensor::from_vec(values, shape, &Device::Cpu)?.to_dtype(setup.dtype)?;
-            Ok(Var::from_tensor(&t.to_device(setup.device)?)?.into_inner())
-        }
-        Fill::Ids(bound) => {
-            let missing = || candle_core::Error::Msg(format!("no dim {bound} bounds the ids")).bt();
-            let below = setup.dims.get(bound).ok_or_else(missing)? as f64;
-            let ids: Vec<u32> = uniform().into_iter().map(|u| (u * below) as u32).collect();
-            Tensor::from_vec(ids, shape, setup.device)
-        }
-        Fill::Mask => {
-            let mask: Vec<u8> = uniform().into_iter().map(|u| u8::from(u < 0.25)).collect();
-            Tensor::from_vec(mask, shape, setup.device)
-        }
-    }
-}
-
-/// The gradients of the outputs' product with a seeded random cotangent.
-fn backward(outputs: &[(String, Tensor)], seed: u64) -> Result<candle_core::backprop::GradStore> {
-    let mut loss: Option<Tensor> = None;
-    for (name, output) in outputs.iter().filter(|(_, t)| t.dtype().is_float()) {
-        let init = Init::Randn { mean: 0., stdev: 1. };
-        let cotangent = fill(seed, &format!("cotangent of {name}"), &init, output.dims());
-        let cotangent = Tensor::from_vec(cotangent, output.shape(), &Device::Cpu)?;
-        let cotangent = cotangent.to_dtype(output.dtype())?.to_device(output.device())?;
-        let part = output.mul(&cotangent)?.sum_all()?;
-        loss = Some(match loss {
-            Some(sum) => (sum + part.to_dtype(output.dtype())?)?,
-            None => part,
-        });
-    }
-    let none = || candle_core::Error::Msg("the model returns no float output".into()).bt();
-    loss.ok_or_else(none)?.backward()
-}
-
-fn gradients(
-    seen: &mut Observation,
-    values: &mut Values,
-    store: candle_core::backprop::GradStore,
-    vars: &[(String, Var)],
-    inputs: &Inputs,
-) {
-    for (name, var) in vars {
-        let gradient = store.get(var.as_tensor());
-        let largest = gradient.and_then(|g| largest(g).ok());
-        seen.gradients.push(Gradient {
-            name: name.clone(),
-            shape: gradient.map(|g| g.dims().to_vec()),
-            zero: largest == Some(0.),
-            finite: largest.is_none_or(f64::is_finite),
-        });
-    }
-    let vars = vars.iter().map(|(name, var)| (name, var.as_tensor()));
-    let inputs = inputs.0.iter().map(|(name, t)| (name, t));
-    values.gradients = vars
-        .chain(inputs)
-        .filter_map(|(name, t)| Some((name.clone(), store.get(t)?.clone())))
-        .collect();
-}
-
-/// The first tap or output with a value that is not finite.
-fn first_not_finite(taps: &[tap::Tap], outputs: &[(String, Tensor)]) -> Option<String> {
-    let finite = |t: &Tensor| !t.dtype().is_float() || largest(t).is_ok_and(f64::is_finite);
-    if outputs.iter().all(|(_, t)| finite(t)) {
-        return None;
-    }
-    let tap = taps.iter().find(|tap| !finite(&tap.tensor)).map(|tap| tap.name.clone());
-    tap.or_else(|| outputs.iter().find(|(_, t)| !finite(t)).map(|(name, _)| name.clone()))
-}
-
-/// The largest magnitude; NaN where any element is, 0 for an empty tensor.
-fn largest(t: &Tensor) -> Result<f64> {
-    let values = t.to_dtype(DType::F64)?.flatten_all()?.to_vec1::<f64>()?;
-    Ok(values.iter().fold(
-        0.,
-        |m, v| {
-            if v.is_nan() || f64::is_nan(m) { f64::NAN } else { v.abs().max(m) }
-        },
-    ))
-}
-
-/// Runs code of the model: its errors and its panics become a [`Failure`].
-fn caught<R>(f: impl FnOnce() -> Result<R>) -> std::result::Result<R, Failure> {
-    match panics::catch(f) {
-        Ok(Ok(value)) => Ok(value),
-        Ok(Err(error)) => Err(of_error(&error)),
-        Err(panic) => Err(panic),
-    }
-}
-
-fn of_error(error: &candle_core::Error) -> Failure {
-    use candle_core::Error;
-    let bare = locate::bare(error);
-    let (op, operands) = match bare {
-        Error::ShapeMismatchBinaryOp { lhs, rhs, op } => (Some(*op), vec![lhs, rhs]),
-        Error::UnexpectedNumberOfDims { shape, .. } => (None, vec![shape]),
-        Error::DimOutOfRange { shape, op, .. } => (Some(*op), vec![shape]),
-        Error::ShapeMismatchCat { first_shape, nth_shape, .. } => {
-            (Some("cat"), vec![first_shape, nth_shape])
-        }
-        Error::ShapeMismatch { shape, .. } => (Some("from_vec"), vec![shape]),
-        Error::DTypeMismatchBinaryOp { op, .. } => (Some(*op), vec![]),
-        Error::OpRequiresAtLeastOneTensor { op } => (Some(*op), vec![]),
-        _ => (None, vec![]),
-    };
-    Failure {
-        message: bare.to_string(),
-        op: op.map(str::to_owned),
-        operands: operands.into_iter().map(|s| s.dims().to_vec()).collect(),
-        places: locate::places(error),
-        panicked: false,
-    }
-}
-
-/// Panics as data: message and line, and nothing on the terminal.
-pub(crate) mod panics {
-    use super::*;
-    use std::cell::RefCell;
-    use std::sync::Once;
-
-    thread_local! {
-        static INSIDE: RefCell<Option<Option<Failure>>> = const { RefCell::new(None) };
-    }
-
-    pub(crate) fn catch<R>(f: impl FnOnce() -> R) -> std::result::Result<R, Failure> {
-        static HOOK: Once = Once::new();
-        HOOK.call_once(|| {
-            let outer = std::panic::take_hook();
-            std::panic::set_hook(Box::new(move |info| {
-                let ours = INSIDE.with_borrow_mut(|inside| match inside {
-                    Some(slot) => {
-                        *slot = Some(of_panic(info));
-                        true
-                    }
-                    None => false,
-                });
-                if !ours {
-                    outer(info);
-                }
-            }));
-        });
-        let before = INSIDE.replace(Some(None));
-        let result = catch_unwind(AssertUnwindSafe(f));
-        let seen = INSIDE.replace(before).flatten();
-        result.map_err(|_| seen.unwrap_or_else(|| failure("panicked".into(), Vec::new())))
-    }
-
-    fn of_panic(info: &std::panic::PanicHookInfo<'_>) -> Failure {
-        let payload = info.payload();
-        let text = payload.downcast_ref::<&str>().map(|s| (*s).to_owned());
-        let text = text.or_else(|| payload.downcast_ref::<String>().cloned());
-        let backtrace = std::backtrace::Backtrace::force_capture().to_string();
-        let mut places = locate::frames(&backtrace);
-        if places.is_empty() {
-            places.extend(info.location().map(Place::from));
-        }
-        failure(text.unwrap_or_else(|| "panicked".into()), places)
-    }
-
-    fn failure(message: String, places: Vec<Place>) -> Failure {
-        Failure { message, op: None, operands: Vec::new(), places, panicked: true }
-    }
 }
 
 /// The shapes of a run's parameters, by path.

@@ -198,13 +198,14 @@ fn sever(
 ) {
     let What::Gradient(problem) = &mut finding.what else { return };
     let point = variant.points.iter().find(|p| Some(&p.name) == finding.tally.failed.first());
-    let (WrongGradient::Missing, Some(point), DeviceKind::Cpu) =
-        (&problem.wrong, point, trial.device)
-    else {
-        return;
+    let search = match problem.wrong {
+        WrongGradient::Missing => cut,
+        WrongGradient::NotFinite => turned,
+        _ => return,
     };
+    let (Some(point), DeviceKind::Cpu) = (point, trial.device) else { return };
     let taps = probed(subject, &setup(trial.case, variant, point, &candle_core::Device::Cpu));
-    problem.severed = Some(cut(&taps));
+    problem.severed = Some(search(&taps));
 }
 
 /// The last tap that no gradient passed, and the first after it that one did. Where there is none, the first whose value
@@ -215,6 +216,14 @@ fn cut(taps: &[Probed]) -> (Option<String>, Option<String>) {
     let after = &taps[last.map_or(0, |i| i + 1)..];
     let passed = after.iter().find(|tap| tap.passed == Some(true));
     let first = passed.or_else(|| after.iter().find(|tap| !tap.tracked));
+    (last.map(|i| taps[i].name.clone()), first.map(|tap| tap.name.clone()))
+}
+
+/// The last tap whose gradient is not finite, and the first after it whose gradient still is.
+fn turned(taps: &[Probed]) -> (Option<String>, Option<String>) {
+    let seen = |tap: &&Probed| tap.passed == Some(true);
+    let last = taps.iter().rposition(|tap| seen(&tap) && !tap.finite);
+    let first = taps[last.map_or(0, |i| i + 1)..].iter().find(|tap| seen(tap) && tap.finite);
     (last.map(|i| taps[i].name.clone()), first.map(|tap| tap.name.clone()))
 }
 

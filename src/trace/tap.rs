@@ -69,6 +69,8 @@ pub struct TapGradient {
     pub shape: Vec<usize>,
     /// Whether all of it is zero.
     pub zero: bool,
+    /// Whether all of it is finite.
+    pub finite: bool,
 }
 
 /// What a recorded run left: its result and its taps, and the stretch of candle's counter it took.
@@ -166,9 +168,12 @@ impl CustomOp1 for Identity {
     }
 
     fn bwd(&self, _arg: &Tensor, _res: &Tensor, grad: &Tensor) -> Result<Option<Tensor>> {
-        let largest =
-            grad.to_dtype(DType::F64)?.abs()?.flatten_all()?.max(0)?.to_scalar::<f64>()?;
-        let seen = TapGradient { shape: grad.dims().to_vec(), zero: largest == 0. };
+        let values = grad.to_dtype(DType::F64)?.flatten_all()?.to_vec1::<f64>()?;
+        let seen = TapGradient {
+            shape: grad.dims().to_vec(),
+            zero: values.iter().all(|v| *v == 0.),
+            finite: values.iter().all(|v| v.is_finite()),
+        };
         if let Ok(mut slot) = self.0.lock() {
             *slot = Some(seen);
         }

@@ -1,13 +1,13 @@
 //! A violation of each rule, planted in a text, is seen; and what only looks like one is not.
 
-use super::rules::{broken, idle, of_machine, too_long, upward};
-use super::{LINES, MACHINE, RULES};
+use super::rules::{broken, idle, long_functions, of_machine, too_long, upward};
+use super::{LINES, LINES_OF_A_FUNCTION, LINES_WITH_REASON, MACHINE, RULES};
 
 #[test]
 fn every_rule_sees_a_violation_and_nothing_else() {
     for rule in RULES {
         for name in rule.names {
-            let at = format!("{}/planted.rs", rule.within[0].trim_end_matches(".rs"));
+            let at = format!("{}/planted.rs", rule.within[0]);
             let found = |text: &str| broken(rule, &at, text).len();
             let (crate_, item) = name.rsplit_once("::").unwrap_or(("", name));
             assert_eq!(found(&format!("fn f() {{ {name} }}")), 1, "{name} in code");
@@ -18,7 +18,10 @@ fn every_rule_sees_a_violation_and_nothing_else() {
             let hidden = format!("// {name}\nconst T: &str = \"{name}\"; fn {item}_x() {{}}");
             assert_eq!(found(&hidden), 0, "{name} in a comment, a text and a longer name");
             for free in rule.but {
-                assert!(broken(rule, free, &format!("use {name};")).is_empty(), "{free}");
+                assert!(
+                    broken(rule, &format!("{free}.rs"), &format!("use {name};")).is_empty(),
+                    "{free}"
+                );
             }
         }
     }
@@ -54,13 +57,24 @@ fn a_dependency_that_points_up_is_seen_however_it_is_written() {
 
 #[test]
 fn a_long_file_is_seen_and_so_is_an_idle_permission() {
-    let (long, short) = ("x\n".repeat(LINES + 1), "x\n".repeat(LINES));
-    let longer = [("a.rs", LINES + 1, "a table")];
-    assert!(too_long("b.rs", &long, &longer).is_some_and(|told| told.contains("split it")));
-    assert_eq!(too_long("b.rs", &short, &longer), None);
-    assert_eq!(too_long("a.rs", &long, &longer), None);
-    assert!(too_long("a.rs", &(long + "x"), &longer).is_some_and(|told| told.contains("a table")));
-    assert!(too_long("a.rs", &short, &longer).is_some_and(|told| told.contains("strike it")));
+    let of = |lines: usize| "x\n".repeat(lines);
+    let longer = [("a.rs", "a table")];
+    assert_eq!(too_long("b.rs", &of(LINES), &longer), None);
+    assert!(too_long("b.rs", &of(LINES + 1), &longer).is_some_and(|told| told.contains("split")));
+    assert_eq!(too_long("a.rs", &of(LINES_WITH_REASON), &longer), None);
+    let told = too_long("a.rs", &of(LINES_WITH_REASON + 1), &longer);
+    assert!(told.is_some_and(|told| told.contains("split")));
+    assert!(too_long("a.rs", &of(LINES), &longer).is_some_and(|told| told.contains("strike it")));
+}
+
+#[test]
+fn a_long_function_is_seen() {
+    let of =
+        |lines: usize| format!("    pub fn f<T>() {{\n{}    }}\n", "        x();\n".repeat(lines));
+    assert_eq!(long_functions("a.rs", &of(LINES_OF_A_FUNCTION - 2)), Vec::<String>::new());
+    let told =
+        long_functions("a.rs", &format!("trait T {{ fn g(); }}\n{}", of(LINES_OF_A_FUNCTION)));
+    assert_eq!(told, ["a.rs:2: `f` has 72 lines, at most 70"]);
 }
 
 #[test]

@@ -57,5 +57,5 @@ fn segments(parts: &Parts<'_>) -> candle_core::Result<(Tensor, Tensor)> {
 /// A gate whose values go beyond ±100.
 fn gate(parts: &Parts<'_>) -> candle_core::Result<Tensor> {
     let w = parts.get("gate.weight")?; // (n, d)
-    tap("gate", (parts.get("input")?.broadcast_matmul(&w.t()?)? * 200.)?) // (b, l, n)
+    tap("gate", (parts.get("input")?.broadcast_matmul(&w.t()?)? * 1000.)?) // (b, l, n)
 }

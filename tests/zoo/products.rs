@@ -7,17 +7,26 @@ use super::kit::{BATCH, Parts, SSM, Small, output, scan, small};
 
 const INTO_STATE: &[(&str, &str)] = &[("input_projection.weight", "i d"), ("B", "n i")];
 
-/// The right twins, four products that candle refuses, and one that it takes only where b = n.
+/// The right twins, products that candle refuses, one that it takes only where b = n, and one with other values.
 pub fn subjects() -> Vec<Small> {
+    let right = small("state_times_a", BATCH, SSM, |parts| {
+        let a = parts.get("A")?;
+        // A·h of each row is h·Aᵀ of all rows.
+        let next = |h: &Tensor, u: Tensor| {
+            a.broadcast_matmul(&h.unsqueeze(2)?)?.squeeze(2)? + u // (b, n)
+        };
+        model(parts, |u| scan(u, next))
+    });
     vec![
-        small("state_times_a", BATCH, SSM, |parts| {
+        small("state_times_a_untransposed", BATCH, SSM, |parts| {
             let a = parts.get("A")?;
-            // A·h of each row is h·Aᵀ of all rows.
             let next = |h: &Tensor, u: Tensor| {
-                a.broadcast_matmul(&h.unsqueeze(2)?)?.squeeze(2)? + u // (b, n)
+                h.matmul(&a)? + u // ~fault
             };
             model(parts, |u| scan(u, next))
-        }),
+        })
+        .against(&right),
+        right,
         small("a_times_column", BATCH, SSM, |parts| {
             let a = parts.get("A")?;
             let next = |h: &Tensor, u: Tensor| {

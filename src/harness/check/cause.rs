@@ -10,6 +10,7 @@ use crate::dims::{Axes, Expr};
 use crate::trace::op::RawOp;
 
 use super::Shape;
+use crate::harness::run::Failure;
 use change::change;
 use culprit::{culprit, joined_before, widening};
 
@@ -109,6 +110,19 @@ pub enum Change {
     Ragged(Vec<usize>),
     /// An axis that pieces of this rank do not have.
     NoAxis(usize),
+    /// A shape that takes so many values, and was given others.
+    Values(usize),
+    /// Operands that do not broadcast.
+    Apart {
+        /// The axis, counted from the end, from 1.
+        from_end: usize,
+        /// Its extent on the left.
+        left: usize,
+        /// Its extent on the right.
+        right: usize,
+    },
+    /// Operands of unlike element types.
+    DTypes(&'static str, &'static str),
     /// A product of tensors of different rank.
     Ranks(usize, usize),
     /// Something else.
@@ -154,17 +168,30 @@ fn mixed(expected: Option<&Shape>, all: &[RawOp], ops: &[usize]) -> Option<Cause
 }
 
 /// The cause of an op that candle refused.
-pub fn cause_of_error(op: &str, operands: &[Vec<usize>]) -> Option<Cause> {
-    let change = match (op, operands) {
+pub fn cause_of_error(failure: &Failure) -> Option<Cause> {
+    if let Some([left, right]) = failure.dtypes.as_deref().copied() {
+        return Some(Cause { op: None, change: Change::DTypes(left, right) });
+    }
+    let change = match (failure.op.as_deref()?, failure.operands.as_slice()) {
         ("matmul", [left, right]) => product(left, right)?,
         ("cat", [one, other]) if one.len() == other.len() => {
             let differ = (0..one.len()).filter(|&i| one.get(i) != other.get(i)).collect();
             Change::Ragged(differ)
         }
         ("cat", [piece]) => Change::NoAxis(piece.len()),
+        ("from_vec", [shape]) => Change::Values(shape.iter().product()),
+        (op, [left, right]) if op.starts_with("broadcast_") => apart(left, right)?,
         _ => return None,
     };
     Some(Cause { op: None, change })
+}
+
+/// The last axis, counted from the end, on which two shapes do not broadcast.
+fn apart(left: &[usize], right: &[usize]) -> Option<Change> {
+    let pairs = left.iter().rev().zip(right.iter().rev()).enumerate();
+    let mut unequal = pairs.filter(|(_, (l, r))| l != r && **l != 1 && **r != 1);
+    let (from_end, (&left, &right)) = unequal.next()?;
+    Some(Change::Apart { from_end: from_end + 1, left, right })
 }
 
 fn product(left: &[usize], right: &[usize]) -> Option<Change> {

@@ -42,7 +42,7 @@ fn told(failure: &Failure, run: &Observation) -> What {
         failure: failure.clone(),
         operands: operands.collect(),
         rows: align(&[], &run.steps),
-        cause: failure.op.as_deref().and_then(|op| cause_of_error(op, &failure.operands)),
+        cause: cause_of_error(failure),
     }))
 }
 

@@ -191,7 +191,9 @@ fn wanted(case: &Case, reference: &Reference<'_>, dims: &Dims) -> Vec<Wanted> {
             Some((axes, shape, line)) => (axes, shape, Source::Contract(line)),
             None => (e.step.axes.clone(), e.shape, reference.source.clone()),
         };
-        let (named, mixing) = (e.step.named, e.step.mixing);
+        // What a contract calls (b, l, n) holds these axes; elements of others in the same extents break it.
+        let mixing = e.step.mixing && !matches!(source, Source::Contract(_));
+        let named = e.step.named;
         let parameter = parameters.contains(e.key.as_str());
         let (key, may_miss) = (e.key, e.may_miss);
         Wanted { key, named, axes, shape, source, may_miss, mixing, parameter }

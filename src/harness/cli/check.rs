@@ -28,8 +28,9 @@ pub(super) fn check(
     let mut tally = Tally::default();
     for listed in listed {
         bar.set_message(listed.name.clone());
-        let line = tally.run(suite, options, &listed);
-        bar.suspend(|| anstream::println!("{line}"));
+        if let Some(line) = tally.run(suite, options, &listed) {
+            bar.suspend(|| anstream::println!("{line}"));
+        }
         bar.inc(1);
     }
     bar.finish_and_clear();
@@ -65,15 +66,16 @@ struct Tally {
 }
 
 impl Tally {
-    /// Runs a trial; what to print of it.
-    fn run(&mut self, suite: &Suite, options: &Options, listed: &Listed) -> String {
+    /// Runs a trial; what to print of it: nothing where its subject is unknown, since a zoo of those would hide the rest.
+    fn run(&mut self, suite: &Suite, options: &Options, listed: &Listed) -> Option<String> {
         let name = &listed.name;
         self.cases.insert(listed.case.clone());
         if let Some(reason) = self.skips(suite, listed) {
             *self.skipped.entry(reason.clone()).or_default() += 1;
-            return format!("{} {name}: {reason}", left_out("skipped"));
+            let line = || format!("{} {name}: {reason}", left_out("skipped"));
+            return listed.skip.is_some().then(line);
         }
-        match &listed.work {
+        Some(match &listed.work {
             Work::Check(job) => match trials::run(suite, job, options.point.as_deref()) {
                 Ok(Done { points, unlocked, unverified }) => {
                     self.unverified.extend(unverified);
@@ -92,7 +94,7 @@ impl Tally {
                 self.unreadable += 1;
                 format!("{} {name}\n\n{}\n", bad("FAILED "), text.trim_end())
             }
-        }
+        })
     }
 
     fn skips(&self, suite: &Suite, listed: &Listed) -> Option<String> {

@@ -92,6 +92,15 @@ fn change(change: &Change) -> Option<String> {
             let axes: Vec<String> = axes.iter().map(ToString::to_string).collect();
             format!("the pieces differ on axis {}: pad them to one length", axes.join(" and "))
         }
+        Change::Values(n) => format!("the shape takes {n} values"),
+        Change::Apart { from_end, left, right } => {
+            format!("axis -{from_end}: {left} against {right}, and neither is 1")
+        }
+        Change::DTypes(left, right) => {
+            let float =
+                if [*left, *right].contains(&"f64") { " (a Rust float becomes f64)" } else { "" };
+            format!("{left} meets {right}: make constants in the model's dtype{float}")
+        }
         Change::NoAxis(rank) => {
             format!("no such axis: the pieces have {rank}; a single piece is never looked at")
         }

@@ -113,27 +113,22 @@ pub fn gradient(problem: &GradientProblem, failing: Option<&Condition>) -> Strin
         let others: Vec<&str> = parameters.iter().skip(1).map(String::as_str).collect();
         text.push_str(&label("also", &others.join(", ")));
     }
-    match severed {
+    let finite = !matches!(wrong, WrongGradient::NotFinite);
+    let (name, has_none, has_one) = match finite {
+        true => ("severed", "which has none", "has one"),
+        false => ("arises", "where it is not finite", "is finite"),
+    };
+    let between = match severed.as_ref() {
         Some((Some(before), Some(after))) => {
-            text.push_str(&label(
-                "severed",
-                &format!("between `{before}`, which has none, and `{after}`"),
-            ));
+            Some(format!("between `{before}`, {has_none}, and `{after}`"))
         }
-        Some((Some(before), None)) => {
-            text.push_str(&label(
-                "severed",
-                &format!("after `{before}`, the last tap: it has none"),
-            ));
-        }
+        Some((Some(before), None)) => Some(format!("after `{before}`, the last tap, {has_none}")),
         Some((None, Some(after))) => {
-            text.push_str(&label(
-                "severed",
-                &format!("before `{after}`, the first tap that has one"),
-            ));
+            Some(format!("before `{after}`, the first tap that {has_one}"))
         }
-        _ => {}
-    }
+        _ => None,
+    };
+    text.push_str(&between.map(|between| label(name, &between)).unwrap_or_default());
     text
 }
 

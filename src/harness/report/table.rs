@@ -105,7 +105,7 @@ fn line(row: &Row) -> Line {
         count: 1,
         expected: row.wanted.as_ref().map_or("-".into(), |w| extents(&w.shape)),
         actual: match &row.actual {
-            Some(_) if same => "same".into(),
+            Some(_) if same && row.wanted.is_some() => "same".into(),
             Some(actual) if row.mixing => format!("{actual:?} mixes axes"),
             Some(actual) => extents(actual),
             None => "missing".into(),

@@ -1,0 +1,114 @@
+//! Errors and panics of a model, as data.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use candle_core::Result;
+
+use crate::trace::locate::{self, Place};
+
+/// An error or a panic inside a model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    /// What it said.
+    pub message: String,
+    /// The op that refused, where candle names it.
+    pub op: Option<String>,
+    /// The shapes of the operands, where candle tells them.
+    pub operands: Vec<Vec<usize>>,
+    /// The element types of the operands, where it is these that do not fit.
+    pub dtypes: Option<Box<[&'static str; 2]>>,
+    /// The lines it came through, innermost first.
+    pub places: Vec<Place>,
+    /// Whether it was a panic.
+    pub panicked: bool,
+}
+
+/// Runs code of the model: its errors and its panics become a [`Failure`].
+pub(super) fn caught<R>(f: impl FnOnce() -> Result<R>) -> std::result::Result<R, Failure> {
+    match panics::catch(f) {
+        Ok(Ok(value)) => Ok(value),
+        Ok(Err(error)) => Err(of_error(&error)),
+        Err(panic) => Err(panic),
+    }
+}
+
+fn of_error(error: &candle_core::Error) -> Failure {
+    use candle_core::Error;
+    let bare = locate::bare(error);
+    let (op, operands) = match bare {
+        Error::ShapeMismatchBinaryOp { lhs, rhs, op } => (Some(*op), vec![lhs, rhs]),
+        Error::UnexpectedNumberOfDims { shape, .. } => (None, vec![shape]),
+        Error::DimOutOfRange { shape, op, .. } => (Some(*op), vec![shape]),
+        Error::ShapeMismatchCat { first_shape, nth_shape, .. } => {
+            (Some("cat"), vec![first_shape, nth_shape])
+        }
+        Error::ShapeMismatch { shape, .. } => (Some("from_vec"), vec![shape]),
+        Error::DTypeMismatchBinaryOp { op, .. } => (Some(*op), vec![]),
+        Error::OpRequiresAtLeastOneTensor { op } => (Some(*op), vec![]),
+        _ => (None, vec![]),
+    };
+    let dtypes = match bare {
+        Error::DTypeMismatchBinaryOp { lhs, rhs, .. } => {
+            Some(Box::new([lhs.as_str(), rhs.as_str()]))
+        }
+        _ => None,
+    };
+    Failure {
+        dtypes,
+        message: bare.to_string(),
+        op: op.map(str::to_owned),
+        operands: operands.into_iter().map(|s| s.dims().to_vec()).collect(),
+        places: locate::places(error),
+        panicked: false,
+    }
+}
+
+/// Panics as data: message and line, and nothing on the terminal.
+pub(crate) mod panics {
+    use super::*;
+    use std::cell::RefCell;
+    use std::sync::Once;
+
+    thread_local! {
+        static INSIDE: RefCell<Option<Option<Failure>>> = const { RefCell::new(None) };
+    }
+
+    pub(crate) fn catch<R>(f: impl FnOnce() -> R) -> std::result::Result<R, Failure> {
+        static HOOK: Once = Once::new();
+        HOOK.call_once(|| {
+            let outer = std::panic::take_hook();
+            std::panic::set_hook(Box::new(move |info| {
+                let ours = INSIDE.with_borrow_mut(|inside| match inside {
+                    Some(slot) => {
+                        *slot = Some(of_panic(info));
+                        true
+                    }
+                    None => false,
+                });
+                if !ours {
+                    outer(info);
+                }
+            }));
+        });
+        let before = INSIDE.replace(Some(None));
+        let result = catch_unwind(AssertUnwindSafe(f));
+        let seen = INSIDE.replace(before).flatten();
+        result.map_err(|_| seen.unwrap_or_else(|| failure("panicked".into(), Vec::new())))
+    }
+
+    fn of_panic(info: &std::panic::PanicHookInfo<'_>) -> Failure {
+        let payload = info.payload();
+        let text = payload.downcast_ref::<&str>().map(|s| (*s).to_owned());
+        let text = text.or_else(|| payload.downcast_ref::<String>().cloned());
+        let backtrace = std::backtrace::Backtrace::force_capture().to_string();
+        let mut places = locate::frames(&backtrace);
+        if places.is_empty() {
+            places.extend(info.location().map(Place::from));
+        }
+        failure(text.unwrap_or_else(|| "panicked".into()), places)
+    }
+
+    fn failure(message: String, places: Vec<Place>) -> Failure {
+        Failure { message, op: None, operands: Vec::new(), dtypes: None, places, panicked: true }
+    }
+}
