@@ -26,8 +26,11 @@ const VOCABULARY: u32 = 16;
 const NOISE: u32 = 0;
 const MARK: u32 = 1;
 const BATCH: usize = 16;
-const STEPS: u64 = 900;
+const STEPS: u64 = 2000;
 const GOAL: f64 = 0.99;
+/// A run that is this good ends early.
+const ENOUGH: f64 = 0.998;
+const STEPS_BETWEEN_TESTS: u64 = 100;
 const HELD_OUT_SEED: u64 = u64::MAX;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -54,6 +57,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         let step = training.step([loss(&model, seed)])?;
         bar.inc(1);
         bar.set_message(format!("loss {:.3}, norm {:.2}", step.loss, step.norm));
+        if step.number % STEPS_BETWEEN_TESTS == 0 && accuracy(&model)? >= ENOUGH {
+            break;
+        }
     }
     bar.finish();
     if let Some(path) = &files.save {
