@@ -98,6 +98,21 @@ fn loss_and_gradients_are_the_truths(
 }
 
 #[rstest]
+fn hidden_states_are_transformers(#[values("g1", "g2", "g4")] name: &'static str) -> Result<()> {
+    let set = Set::load(name, DType::F32)?;
+    let model = set.model(Scan::Chunked)?;
+    for case in ["b1s1", "b1s17", "b3s7", "b3s8", "b3s17"] {
+        let hidden = model.hidden_states(&set.transformers[&format!("{case}.input_ids")])?;
+        assert_eq!(hidden.len(), set.config.n_layer + 1);
+        for (index, hidden) in hidden.iter().enumerate() {
+            let key = format!("{case}.hidden.{index}");
+            set.hold(&key, hidden, &set.transformers[&key], GATE)?;
+        }
+    }
+    Ok(())
+}
+
+#[rstest]
 fn states_are_transformers(#[values("g1", "g2", "g4")] name: &'static str) -> Result<()> {
     let set = Set::load(name, DType::F32)?;
     let model = set.model(Scan::Chunked)?;

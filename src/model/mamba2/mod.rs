@@ -140,7 +140,7 @@ impl Mamba2 {
         state: &State,
         tokens: Tokens,
     ) -> Result<(Tensor, State)> {
-        self.read(input, state, tokens, self.config.scan)
+        self.read(input, state, tokens, self.config.scan, &mut |_| {})
     }
 
     /// Reads one token a row: ids (b) or features (b, d) → (b, v) and the next state.
@@ -151,8 +151,21 @@ impl Mamba2 {
     /// Those of [`Mamba2::forward_from`].
     pub fn step(&self, token: &Tensor, state: &State) -> Result<(Tensor, State)> {
         let token = token.unsqueeze(token.rank().min(1))?; // (b, 1) or (b, 1, d)
-        let (output, state) = self.read(&token, state, Tokens::default(), Scan::Sequential)?;
+        let (output, state) =
+            self.read(&token, state, Tokens::default(), Scan::Sequential, &mut |_| {})?;
         Ok((output.squeeze(1)?, state))
+    }
+
+    /// What each layer leaves in the residual, and at last the final norm: (b, l, d) each.
+    ///
+    /// # Errors
+    /// Those of [`Mamba2::forward`].
+    pub fn hidden_states(&self, input: &Tensor) -> Result<Vec<Tensor>> {
+        let state = self.zero_state(input.dims().first().copied().unwrap_or(0))?;
+        let mut hidden = vec![];
+        let mut keep = |h: &Tensor| hidden.push(h.clone());
+        self.read(input, &state, Tokens::default(), self.config.scan, &mut keep)?;
+        Ok(hidden)
     }
 
     /// The state before any token, for `b` rows.
@@ -179,6 +192,7 @@ impl Mamba2 {
         state: &State,
         tokens: Tokens,
         scan: Scan,
+        see: &mut dyn FnMut(&Tensor),
     ) -> Result<(Tensor, State)> {
         let embedded = self.ends.embed(input)?; // (b, l, d)
         let (b, l, _) = embedded.dims3()?;
@@ -193,9 +207,11 @@ impl Mamba2 {
             let normed = layer.norm.forward(&h)?; // (b, l, d)
             let (mixed, state) = layer.mixer.forward(&normed, state, &layout, scan)?; // (b, l, d)
             h = layer.scope.tap("residual", (h + mixed.to_dtype(residual)?)?)?; // (b, l, d)
+            see(&h);
             states.push(state);
         }
         let h = self.norm_f.forward(&layout.to_place(&h)?)?; // (b, l, d)
+        see(&h);
         let output = crate::tap("output", self.ends.head(&h)?)?; // (b, l, v)
         Ok((output, State::new(self.dims, states)))
     }

@@ -44,12 +44,27 @@ impl Weights {
     /// # Errors
     /// A wrapped [`ConfigError`], or an error of candle's.
     pub fn new(config: &Config, dtype: DType, device: &Device, seed: u64) -> Result<Self> {
+        Self::with_deviation(config, dtype, device, seed, INIT_STD)
+    }
+
+    /// As [`Weights::new`], with another deviation of linear weights and embeddings: narrow models learn faster from a
+    /// larger one, such as transformers' `initializer_range` of 0.1.
+    ///
+    /// # Errors
+    /// Those of [`Weights::new`].
+    pub fn with_deviation(
+        config: &Config,
+        dtype: DType,
+        device: &Device,
+        seed: u64,
+        deviation: f64,
+    ) -> Result<Self> {
         let dims = config.dims()?;
         let mut vars = BTreeMap::new();
         for parameter in config.parameters()? {
             let mut random = Random::named(seed, &parameter.name);
             let count = parameter.shape.iter().product();
-            let distribution = Distribution::of(&parameter, dims);
+            let distribution = Distribution::of(&parameter, dims, deviation);
             let values = (0..count).map(|_| distribution.draw(&mut random)).collect::<Vec<f64>>();
             let wanted = if parameter.in_full_precision() { at_least_f32(dtype) } else { dtype };
             let tensor = Tensor::from_vec(values, parameter.shape.as_slice(), &Device::Cpu)?;
@@ -132,7 +147,7 @@ enum Distribution {
 }
 
 impl Distribution {
-    fn of(parameter: &Parameter, dims: Dims) -> Self {
+    fn of(parameter: &Parameter, dims: Dims, deviation: f64) -> Self {
         let is = |name| parameter.ends_with(&[name]);
         let name = parameter.name.as_str();
         match () {
@@ -143,9 +158,9 @@ impl Distribution {
             () if name.starts_with("head.") => Self::Uniform(1. / (dims.d as f64).sqrt()),
             () if is("bias") => Self::Constant(0.),
             () if name.ends_with("out_proj.weight") => {
-                Self::Normal(INIT_STD / (dims.layers as f64).sqrt())
+                Self::Normal(deviation / (dims.layers as f64).sqrt())
             }
-            () => Self::Normal(INIT_STD),
+            () => Self::Normal(deviation),
         }
     }
 
