@@ -113,18 +113,18 @@ pub fn inferred(
 ) -> Result<Study, InternalsChanged> {
     let fixed = regime(case, variant);
     let mut chosen = choose(subject, &variant.config, &fixed);
-    let mut runs = witnesses(case, subject, &chosen)?;
+    let (mut runs, mut strict) = witnesses(case, subject, &chosen)?;
     if !runs.first().is_some_and(works) {
         let own = variant.points.first().map(|p| p.dims.clone()).unwrap_or_default();
         let of_case = choose(subject, &variant.config, &own);
-        let again = witnesses(case, subject, &of_case)?;
+        let (again, of_them) = witnesses(case, subject, &of_case)?;
         if again.first().is_some_and(works) {
-            (chosen, runs) = (of_case, again);
+            (chosen, runs, strict) = (of_case, again, of_them);
         }
     }
     let works = runs.first().is_some_and(works);
     let sizes: Vec<&str> = subject.sizes().into_iter().map(|(_, symbol)| symbol).collect();
-    let (inferred, unlawful) = infer(&runs, &sizes);
+    let (inferred, unlawful) = infer(&runs, strict, &sizes);
     let (law, begun, unlawful) = match works {
         true => (inferred, Law::default(), unlawful),
         false => (Law::default(), inferred, Vec::new()),
@@ -199,25 +199,28 @@ fn watched(
     Ok(differs)
 }
 
+/// The witness runs that tell something, and how many of them have to agree in structure.
 fn witnesses(
     case: &Case,
     subject: &dyn AnySubject,
     chosen: &[Witness],
-) -> Result<Vec<Observation>, InternalsChanged> {
+) -> Result<(Vec<Observation>, usize), InternalsChanged> {
     let run = |w: &Witness| {
         observe(subject, &witness_setup(w, case.seed), Depth::Forward).map(|(run, _)| run)
     };
-    let Some((base, others)) = chosen.split_first() else { return Ok(Vec::new()) };
+    let Some((base, others)) = chosen.split_first() else { return Ok((Vec::new(), 0)) };
     let mut runs = vec![run(base)?];
+    let mut strict = 1;
     for witness in others {
         let other = run(witness)?;
         // A bumped dim that the model refuses tells nothing about the law, and one that ends as the base does tells
         // what holds up to there.
         if works(&other) == works(&runs[0]) {
+            strict += usize::from(!witness.beside);
             runs.push(other);
         }
     }
-    Ok(runs)
+    Ok((runs, strict))
 }
 
 /// Sizes that the case keeps at one: what a model does at 1 may be another path.

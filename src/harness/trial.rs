@@ -178,7 +178,7 @@ fn study_shapes(
             let locked = locked.into_iter().find(|section| section.variant == variant.name);
             let reference = locked.map(|section| Reference {
                 law: &section.law,
-                base: &section.reference,
+                base: &study.witness.dims,
                 source: Source::Baseline,
             });
             shapes(case, &study, reference.as_ref())

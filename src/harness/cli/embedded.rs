@@ -11,5 +11,7 @@ macro_rules! embedded {
 embedded! {
     "dense_ssm::bug_report": "dense_ssm/bug_report.yaml",
     "dense_ssm::empty_sequence": "dense_ssm/empty_sequence.yaml",
+    "mamba2::collisions": "mamba2/collisions.yaml",
     "mamba2::scans": "mamba2/scans.yaml",
+    "mamba2::series": "mamba2/series.yaml",
 }

@@ -1,5 +1,7 @@
 //! Choosing the runs from which a law is inferred.
 
+use std::cmp::Reverse;
+
 use rand::Rng;
 use rand::seq::IndexedRandom;
 use rand_chacha::ChaCha8Rng;
@@ -10,14 +12,19 @@ use crate::harness::subject::{AnySubject, ConfigMap};
 use crate::trace::params::generator;
 
 /// Values that a dim of the configuration may take, small first; three at least, so that loops repeat.
-const CANDIDATES: [usize; 20] =
-    [3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 15, 16, 18, 20, 21, 24, 28, 30, 32, 2];
-/// Values for a size of the matrix other than the batch.
-const LENGTHS: [usize; 6] = [19, 23, 29, 17, 31, 37];
+const CANDIDATES: [usize; 19] =
+    [3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 15, 16, 18, 20, 21, 24, 28, 30, 32];
+/// Values for a size of the matrix other than the batch: several times what a dim of the configuration is likely to get,
+/// so that loops over chunks repeat, and far apart, so that the number of chunks differs too.
+const LENGTHS: [usize; 6] = [41, 67, 53, 71, 37, 83];
 /// Values for the batch.
 const BATCHES: [usize; 5] = [3, 5, 4, 7, 11];
 /// How many configurations are tried for a base.
 const TRIES: usize = 4000;
+/// How many runs with everything varied at once are made beside those, so that two expressions rarely agree by chance.
+const BESIDE: usize = 3;
+/// How many without equal dims are enough to choose from.
+const ENOUGH: usize = 200;
 
 /// One run to be made: a configuration, and every dim at it.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,6 +33,8 @@ pub struct Witness {
     pub config: ConfigMap,
     /// Its dims and the sizes.
     pub dims: Dims,
+    /// Whether it is there only to tell expressions apart: its loops may be too short to be seen as such.
+    pub beside: bool,
 }
 
 /// The witness runs for a variant: a base whose dims all differ, and for each dim that can be varied a run in which
@@ -38,6 +47,10 @@ pub fn choose(subject: &dyn AnySubject, config: &ConfigMap, fixed: &Dims) -> Vec
         if let Some(bumped) = search.bumped(&base, i) {
             runs.push(bumped);
         }
+    }
+    for i in 0..BESIDE {
+        let other = search.other(&runs, i);
+        runs.extend(other);
     }
     runs
 }
@@ -68,36 +81,94 @@ impl<'a> Search<'a> {
         Self { subject, config, sizes, fixed, free }
     }
 
-    /// The smallest of the configurations found whose dims all differ; the case's own where none is.
+    /// Of the configurations found, the smallest of those with the fewest equal dims; the case's own where none is found.
+    /// Dims that a configuration always makes equal (d and i where it does not expand) cannot be told apart.
     fn base(&self) -> Witness {
         let mut random = generator(0, "witness");
-        let mut best: Option<(usize, Witness)> = None;
+        let mut best: Option<((usize, usize), Witness)> = None;
         let mut found = 0;
         for _ in 0..TRIES {
-            let Some(witness) = self.drawn(&mut random) else {
-                continue;
-            };
-            let size = witness.dims.iter().map(|(_, n)| n).sum();
-            if best.as_ref().is_none_or(|(smallest, _)| size < *smallest) {
-                best = Some((size, witness));
+            let Some(witness) = self.drawn(&mut random) else { continue };
+            let rank = (coincidences(&witness.dims), sum(&witness));
+            found += usize::from(rank.0 == 0);
+            if best.as_ref().is_none_or(|(least, _)| rank < *least) {
+                best = Some((rank, witness));
             }
-            found += 1;
-            if found == 200 || self.free.is_empty() {
+            if found == ENOUGH || self.free.is_empty() {
                 break;
             }
         }
-        let own =
-            || Witness { config: self.config.clone(), dims: self.smallest_sizes(self.config) };
-        best.map_or_else(own, |(_, witness)| witness)
+        let own = || Witness {
+            config: self.config.clone(),
+            dims: self.smallest_sizes(self.config),
+            beside: false,
+        };
+        best.map_or_else(own, |(_, witness)| self.smaller(witness, &|_| true))
+    }
+
+    /// The same with one dim after another made smaller, as long as no more dims become equal and `allowed` holds.
+    fn smaller(&self, from: Witness, allowed: &dyn Fn(&Witness) -> bool) -> Witness {
+        let mut best = from;
+        loop {
+            let least = coincidences(&best.dims);
+            let sizes = || -> Vec<(String, Vec<usize>)> {
+                let own = |symbol: &String| best.dims.get(symbol).unwrap_or(1);
+                self.sizes
+                    .iter()
+                    .map(|(s, values)| (s.clone(), [&[own(s)], *values].concat()))
+                    .collect()
+            };
+            let tries = self.free.iter().flat_map(|field| CANDIDATES.map(|n| (field, n)));
+            let smaller = tries
+                .filter(|((symbol, _), n)| best.dims.get(symbol).is_some_and(|own| *n < own))
+                .find_map(|((_, field), n)| {
+                    let mut config = best.config.clone();
+                    config.insert(field.clone(), Value::from(n));
+                    self.accepted(config, sizes())
+                        .filter(|w| coincidences(&w.dims) <= least && sum(w) < sum(&best))
+                        .filter(|w| allowed(w))
+                });
+            match smaller {
+                Some(witness) => best = witness,
+                None => return best,
+            }
+        }
+    }
+
+    /// A run with other sizes and, where the configuration can vary, the one of those drawn that breaks most of the ratios
+    /// between dims that all runs so far have in common.
+    fn other(&self, runs: &[Witness], i: usize) -> Option<Witness> {
+        let mut random = generator(i as u64 + 1, "witness");
+        let least = runs.first().map_or(0, |base| coincidences(&base.dims));
+        let rotated = |(symbol, values): &(String, &[usize])| {
+            let mut values = values.to_vec();
+            let by = (i + 2) % values.len().max(1);
+            values.rotate_left(by);
+            (symbol.clone(), values)
+        };
+        let sizes = || self.sizes.iter().map(rotated).collect();
+        let all = CANDIDATES.len();
+        let drawn = (0..TRIES)
+            .filter_map(|_| self.accepted(self.config_of(&mut random, all)?, sizes()))
+            .filter(|w| coincidences(&w.dims) <= least)
+            .take(ENOUGH);
+        let best = drawn.max_by_key(|w| (broken(runs, &w.dims), Reverse(sum(w))));
+        best.map(|w| Witness { beside: true, ..w })
+    }
+
+    /// The configuration with each free dim drawn from the first few candidates.
+    fn config_of(&self, random: &mut ChaCha8Rng, few: usize) -> Option<ConfigMap> {
+        let mut config = self.config.clone();
+        for (_, field) in &self.free {
+            let value = CANDIDATES[..few.min(CANDIDATES.len())].choose(random)?;
+            config.insert(field.clone(), Value::from(*value));
+        }
+        Some(config)
     }
 
     fn drawn(&self, random: &mut ChaCha8Rng) -> Option<Witness> {
-        let mut config = self.config.clone();
-        for (_, field) in &self.free {
-            let half = random.random_range(4..=CANDIDATES.len());
-            let value = CANDIDATES[..half].choose(random)?;
-            config.insert(field.clone(), Value::from(*value));
-        }
+        let few = random.random_range(4..=CANDIDATES.len());
+        let config = self.config_of(random, few)?;
         self.accepted(
             config,
             self.sizes.iter().map(|(s, values)| (s.clone(), values.to_vec())).collect(),
@@ -122,31 +193,31 @@ impl<'a> Search<'a> {
             return self.accepted(base.config.clone(), sizes());
         };
         let own = base.dims.get(symbol);
+        let least = coincidences(&base.dims);
+        let as_distinct = |w: &Witness| coincidences(&w.dims) <= least;
         let alone = CANDIDATES.iter().filter(|n| Some(**n) != own).find_map(|n| {
             let mut config = base.config.clone();
             config.insert(field.clone(), Value::from(*n));
-            self.accepted(config, sizes())
+            self.accepted(config, sizes()).filter(as_distinct)
         });
         alone.or_else(|| {
             let mut random = generator(0, symbol);
             let drawn = (0..TRIES).filter_map(|_| self.drawn(&mut random));
-            drawn.into_iter().find(|w| w.dims.get(symbol) != own)
+            let other = |w: &Witness| w.dims.get(symbol) != own && as_distinct(w);
+            drawn.into_iter().find(other).map(|w| self.smaller(w, &other))
         })
     }
 
     /// A configuration that the subject takes, with the first sizes at which all dims differ.
     fn accepted(&self, config: ConfigMap, sizes: Vec<(String, Vec<usize>)>) -> Option<Witness> {
         let own = self.subject.dims(&config).ok()?;
-        if !self.free.is_empty() && !distinct(&own) {
-            return None;
-        }
         let mut dims = Dims::new();
         for (symbol, values) in sizes {
             let taken = |n: usize| own.iter().chain(dims.iter()).any(|(_, m)| m == n);
             let value = values.iter().copied().find(|n| !taken(*n) || values.len() == 1);
             dims = dims.with(symbol, value.or(values.first().copied())?);
         }
-        Some(Witness { config, dims: self.whole(dims, &own) })
+        Some(Witness { config, dims: self.whole(dims, &own), beside: false })
     }
 
     fn smallest_sizes(&self, config: &ConfigMap) -> Dims {
@@ -161,8 +232,26 @@ impl<'a> Search<'a> {
     }
 }
 
-fn distinct(dims: &Dims) -> bool {
+fn sum(witness: &Witness) -> usize {
+    witness.dims.iter().map(|(_, n)| n).sum()
+}
+
+/// How many pairs of dims have one ratio in all runs so far and another at `dims`.
+fn broken(runs: &[Witness], dims: &Dims) -> usize {
+    let Some(base) = runs.first() else { return 0 };
+    let at = |dims: &Dims, symbol: &str| dims.get(symbol).unwrap_or(0);
+    let kept = |dims: &Dims, a: &str, b: &str| {
+        at(dims, a) * at(&base.dims, b) == at(dims, b) * at(&base.dims, a)
+    };
+    let symbols: Vec<&str> = base.dims.iter().map(|(symbol, _)| symbol).collect();
+    let pairs =
+        symbols.iter().enumerate().flat_map(|(i, a)| symbols[..i].iter().map(move |b| (a, b)));
+    pairs.filter(|(a, b)| runs.iter().all(|run| kept(&run.dims, a, b)) && !kept(dims, a, b)).count()
+}
+
+/// How many dims have the value of another; ones do not count, they are a matter of the regime.
+fn coincidences(dims: &Dims) -> usize {
     let mut values: Vec<usize> = dims.iter().map(|(_, n)| n).filter(|n| *n > 1).collect();
     values.sort_unstable();
-    values.windows(2).all(|w| w.first() != w.last())
+    values.windows(2).filter(|w| w.first() == w.last()).count()
 }
