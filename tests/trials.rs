@@ -256,7 +256,7 @@ fn the_command_line_knows_the_same_subjects() {
     assert_eq!(failing.code(), 1, "{}", failing.err());
     failing
         .says("matmul")
-        .says("left    [3, 5, 4]")
-        .says("right   [4, 4]")
+        .says("left      [3, 5, 4]")
+        .says("right     [4, 4]")
         .says("tests/package/toy.rs:");
 }

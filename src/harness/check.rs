@@ -5,7 +5,7 @@
 
 pub mod align;
 pub mod cause;
-mod failed;
+pub mod failed;
 pub mod finite;
 pub mod gradients;
 pub mod scans;
@@ -238,7 +238,7 @@ pub enum Source {
 pub struct Failed {
     /// The error.
     pub failure: Failure,
-    /// For each operand, what in the model has its shape.
+    /// For each operand, what in the model has its shape, in quotes.
     pub operands: Vec<(Vec<usize>, Option<String>)>,
     /// The steps before it.
     pub rows: Vec<Row>,

@@ -21,6 +21,7 @@ use crate::trace::Coverage;
 
 pub use causes::word;
 pub use lines::{label, shape};
+pub use others::error;
 pub use table::Table;
 
 /// What a report needs to know beside the findings.
@@ -54,7 +55,10 @@ pub fn failure(case: &Case, outcome: &Outcome, context: &Context<'_>) -> String 
         text.push_str(&without_finding(context));
     }
     text.push_str(&snapshot_lines(context));
-    let blind: String = outcome.coverage.iter().map(|(_, seen, cuts)| blind(seen, cuts)).collect();
+    let failed = outcome.findings.iter().any(|f| matches!(f.what, What::Failed(_)));
+    // What an error cut off is not unused.
+    let whole = outcome.coverage.iter().filter(|_| !failed);
+    let blind: String = whole.map(|(_, seen, cuts)| blind(seen, cuts)).collect();
     if !blind.is_empty() {
         text.push_str(&format!("\n{blind}"));
     }

@@ -25,33 +25,42 @@ pub(super) fn failed(study: &Study) -> Vec<Finding> {
             failure.is_some_and(|f| (&f.op, &f.places) == (&kind.0, &kind.1))
         };
         let tally = Tally::new(study.seen.iter().map(|seen| (&seen.point, same(seen))));
-        findings.push(at_points(study, tally, told(failure, &seen.run)));
+        let what = What::Failed(Box::new(told(failure, &seen.run)));
+        findings.push(at_points(study, tally, what));
         kinds.push(kind);
     }
     if let (true, Some(failure)) = (findings.is_empty(), &study.witness.failure) {
         let tally = Tally::new(study.seen.iter().map(|seen| (&seen.point, false)));
-        findings.push(at_points(study, tally, told(failure, &study.witness)));
+        let what = What::Failed(Box::new(told(failure, &study.witness)));
+        findings.push(at_points(study, tally, what));
     }
     findings
 }
 
 /// An error, with what its operands are in the model and why it came.
-fn told(failure: &Failure, run: &Observation) -> What {
+pub fn told(failure: &Failure, run: &Observation) -> Failed {
     let operands = failure.operands.iter().map(|o| (o.clone(), owner(o, run)));
-    What::Failed(Box::new(Failed {
+    Failed {
         failure: failure.clone(),
         operands: operands.collect(),
         rows: align(&[], &run.steps),
         cause: cause_of_error(failure),
-    }))
+    }
 }
 
-/// What in the model has the shape of an operand: a parameter, or else the latest step.
+/// What in the model has the shape of an operand: the latest step, or a parameter, as it is or transposed.
 fn owner(shape: &[usize], run: &Observation) -> Option<String> {
-    let step =
-        run.steps.iter().rev().find(|step| step.shape == shape).map(|step| step.name.clone());
-    let parameter = run.params.iter().find(|(_, own)| own == shape).map(|(name, _)| name.clone());
-    step.or(parameter)
+    let step = run.steps.iter().rev().find(|step| step.shape == shape);
+    let parameter = |shape: &[usize]| {
+        run.params.iter().find(|(_, own)| own == shape).map(|(name, _)| name.clone())
+    };
+    let transposed = || match *shape {
+        [rows, columns] => parameter(&[columns, rows]).map(|name| format!("{name}` transposed")),
+        _ => None,
+    };
+    let quoted = |name: String| format!("{name}`");
+    let named = step.map(|step| step.name.clone()).or_else(|| parameter(shape)).map(quoted);
+    named.or_else(transposed).map(|name| format!("`{name}"))
 }
 
 /// Points that should have failed, and did not or otherwise.

@@ -4,14 +4,15 @@ use std::collections::HashMap;
 
 use super::TraceOptions;
 use super::choose::{belongs, name, no_case};
-use super::style::{bad, faint};
+use super::style::faint;
 use crate::harness::case::{Case, suggest};
 use crate::harness::check::Source;
 use crate::harness::check::align::{Row, Wanted, align};
+use crate::harness::check::failed::told;
 use crate::harness::law::{expand::expand, starred};
 use crate::harness::plan::{Environment, Point, VariantPlan, absent, plan};
-use crate::harness::report::blind;
-use crate::harness::run::{Depth, Failure, Observation, observe};
+use crate::harness::report::{blind, error};
+use crate::harness::run::{Depth, Observation, observe};
 use crate::harness::study::{Study, device, inferred, setup};
 use crate::harness::subject::{AnySubject, Described};
 use crate::harness::trials::{self, Options, Suite, Work, on_large_stack};
@@ -47,7 +48,7 @@ pub(super) fn trace(
     Ok(match &run {
         None => 0,
         Some(failure) => {
-            anstream::print!("\n{}", failed(failure));
+            anstream::print!("\n{failure}");
             super::FAILED
         }
     })
@@ -116,7 +117,7 @@ fn observed(
     point: &Point,
     subject: &dyn AnySubject,
     by_ops: bool,
-) -> Result<(Option<Failure>, String), String> {
+) -> Result<(Option<String>, String), String> {
     let device = device(point.device).map_err(|error| error.to_string())?;
     let setup = setup(case, variant, point, &device);
     let (run, _) = observe(subject, &setup, Depth::Forward).map_err(|error| error.to_string())?;
@@ -126,18 +127,22 @@ fn observed(
         let study = inferred(case, variant, subject).map_err(|error| error.to_string())?;
         let seen = &run.trace.coverage;
         let (all, of) = (seen.seen, seen.made);
-        let blind = blind(seen, &study.cuts);
+        // What an error cut off is not unused.
+        let cut_off = run.failure.is_some();
+        let blind = if cut_off { String::new() } else { blind(seen, &study.cuts) };
         format!(
             "{}\n{all} of {of} tensors made are seen in the graph\n{blind}",
             steps(&study, &run)
         )
     };
-    Ok((run.failure, text))
+    let failure = run.failure.as_ref().map(|failure| error(&told(failure, &run)));
+    Ok((failure, text))
 }
 
 /// The steps with their axes, as far as the law is known; the repeats of a loop are one line.
 fn steps(study: &Study, run: &Observation) -> String {
-    let expected = expand(&study.law, &study.witness.dims, &run.dims).unwrap_or_default();
+    let law = if study.law.forward.is_empty() { &study.begun } else { &study.law };
+    let expected = expand(law, &study.witness.dims, &run.dims).unwrap_or_default();
     let wanted = expected.iter().map(|expected| Wanted {
         key: expected.key.clone(),
         named: expected.step.named,
@@ -210,19 +215,6 @@ fn table(heads: [&str; 4], rows: Vec<[String; 4]>) -> String {
     for row in &rows {
         text.push_str(&line(row.each_ref().map(String::as_str)));
         text.push('\n');
-    }
-    text
-}
-
-fn failed(failure: &Failure) -> String {
-    let kind = if failure.panicked { "panic" } else { failure.op.as_deref().unwrap_or("error") };
-    let mut text = format!("{}  {kind}: {}\n", bad("failed"), failure.message.trim_end());
-    let sides = ["left", "right"].into_iter().chain(std::iter::repeat("operand"));
-    for (side, shape) in sides.zip(&failure.operands) {
-        text.push_str(&format!("  {side:<8}{shape:?}\n"));
-    }
-    for place in &failure.places {
-        text.push_str(&format!("  {:<8}{place}\n", "at"));
     }
     text
 }

@@ -28,6 +28,11 @@ pub fn why_passing(finding: &Finding) -> &'static str {
 }
 
 pub fn failed(failed: &Failed) -> String {
+    format!("{}\nthe pass up to there\n{}", error(failed), Table::new(&failed.rows).flow())
+}
+
+/// What went wrong in a model: op, line, message, operands by name, cause, callers.
+pub fn error(failed: &Failed) -> String {
     let failure = &failed.failure;
     let what = match (&failure.op, failure.panicked) {
         (_, true) => "panic".to_owned(),
@@ -43,7 +48,7 @@ pub fn failed(failed: &Failed) -> String {
         _ => ["left", "right"],
     };
     for (side, (shape, owner)) in sides.iter().zip(&failed.operands) {
-        let owner = owner.as_ref().map(|o| format!(", as `{o}`")).unwrap_or_default();
+        let owner = owner.as_ref().map(|o| format!(", as {o}")).unwrap_or_default();
         text.push_str(&label(side, &format!("{shape:?}{owner}")));
     }
     if let Some(cause) = failed.cause.as_ref().and_then(causes::text) {
@@ -52,8 +57,6 @@ pub fn failed(failed: &Failed) -> String {
     for place in failure.places.iter().skip(1).take(2) {
         text.push_str(&label("called at", &place.to_string()));
     }
-    text.push_str("\nthe pass up to there\n");
-    text.push_str(&Table::new(&failed.rows).flow());
     text
 }
 
