@@ -119,6 +119,7 @@ const ORDER: &[&str] = &[
     "harness::study",
     "harness::snapshot",
     "harness::check",
+    "harness::outcome",
     "harness::trial",
     "harness::report",
     "harness::zoo",
@@ -127,15 +128,8 @@ const ORDER: &[&str] = &[
 ];
 
 /// What may point the other way, and why.
-const UPWARD: &[(&str, &str, &str)] = &[
-    ("harness::trials", "harness::cli", "a test binary of `main!` carries the command line"),
-    ("harness::trial", "harness::zoo", "the trial of a known fault is made of ordinary trials"),
-    (
-        "harness::study",
-        "harness::check",
-        "the unwatched control run is held against the watched one as two scans are",
-    ),
-];
+const UPWARD: &[(&str, &str, &str)] =
+    &[("harness::trials", "harness::cli", "a test binary of `main!` carries the command line")];
 
 /// How long a file may be: one concept fits into it.
 const LINES: usize = 300;

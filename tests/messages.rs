@@ -7,9 +7,10 @@ use std::path::Path;
 use rstest::rstest;
 use shapelock::harness::case::{Case, CasePath, DeviceKind};
 use shapelock::harness::check::{Check, Source, What};
+use shapelock::harness::outcome::Outcome;
 use shapelock::harness::report::{Context, failure};
 use shapelock::harness::snapshot::{Snapshot, render};
-use shapelock::harness::trial::{Outcome, Trial, run};
+use shapelock::harness::trial::{Trial, run};
 use shapelock::harness::zoo::filtered;
 
 const MATRIX: &str = "matrix: {batch: [4, 1], seq: [5, 1]}";

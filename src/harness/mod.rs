@@ -5,6 +5,7 @@ pub mod check;
 #[cfg(feature = "cli")]
 pub mod cli;
 pub mod law;
+pub mod outcome;
 pub mod plan;
 pub mod registry;
 pub mod report;

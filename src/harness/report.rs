@@ -14,8 +14,8 @@ use std::path::Path;
 
 use super::case::Case;
 use super::check::{Finding, Source, What};
+use super::outcome::Outcome;
 use super::study::Cut;
-use super::trial::Outcome;
 use crate::dims::Condition;
 use crate::trace::Coverage;
 

@@ -3,6 +3,7 @@
 mod backward;
 mod failure;
 mod inputs;
+mod values;
 
 use std::collections::BTreeMap;
 
@@ -20,6 +21,7 @@ pub use failure::Failure;
 use failure::caught;
 pub(crate) use failure::panics;
 use inputs::inputs;
+pub use values::{relative_error, same_bits};
 
 /// One run to be made: a configuration at some sizes.
 #[derive(Debug, Clone)]

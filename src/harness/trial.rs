@@ -7,29 +7,13 @@ use super::check::scans::scans;
 use super::check::shapes::{Reference, shapes};
 use super::check::{Check, Finding, Source, What, WrongGradient};
 use super::law::Law;
+use super::outcome::Outcome;
 use super::plan::{Plan, Point, VariantPlan, plan};
 use super::registry::Registry;
 use super::run::{Depth, Probed, probed};
 use super::snapshot::{Section, Snapshot};
-use super::study::{Cut, Study, StudyError, inferred, setup, study};
+use super::study::{Study, StudyError, inferred, setup, study};
 use super::subject::{AnySubject, Described};
-use super::zoo::caught;
-use crate::trace::Coverage;
-
-/// What came of a trial.
-#[derive(Debug, Default)]
-pub struct Outcome {
-    /// What should not be.
-    pub findings: Vec<Finding>,
-    /// The law of each variant, as it is to be locked; only of `shapes`.
-    pub snapshot: Option<Snapshot>,
-    /// The text to be locked, of a subject with a known fault.
-    pub text: Option<String>,
-    /// The names of the points that ran.
-    pub points: Vec<String>,
-    /// How much of each variant's witness run the graph showed, and where it is blind; only of `shapes`.
-    pub coverage: Vec<(String, Coverage, Vec<Cut>)>,
-}
 
 /// Why a trial could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -93,9 +77,6 @@ pub fn checks(case: &Case, subject: &dyn AnySubject) -> Vec<Check> {
 /// A case that does not fit its subject, a device that cannot be used, candle's internals. What fails in the model is
 /// a finding.
 pub fn run(trial: &Trial<'_>) -> Result<Outcome, TrialError> {
-    if let (Check::Caught, Some(fault)) = (trial.check, &trial.case.fault) {
-        return caught(trial, fault);
-    }
     let subject = subject(trial.subjects, &trial.case.subject)?;
     let plan = plan(trial.case, &Described(subject))?;
     let mut outcome = Outcome::default();

@@ -100,7 +100,8 @@ fn test(suite: &Arc<Suite>, options: &Options, words: Vec<String>) -> u8 {
     }
     let conclusion = libtest_mimic::run(&arguments, trials);
     if !arguments.list {
-        suite.claim_snapshots();
+        let filtered = arguments.filter.is_some() || !filters.is_empty();
+        suite.claim_snapshots(filtered);
         let Conclusion { num_passed, num_failed, .. } = conclusion;
         let unverified = unverified.lock().unwrap_or_else(PoisonError::into_inner);
         eprint!("{}", summary.text(num_passed, num_failed, &unverified));

@@ -4,8 +4,9 @@ use std::path::Path;
 
 use super::case::{Case, Fault};
 use super::check::{Check, Finding, What};
+use super::outcome::Outcome;
 use super::report::{self, Context};
-use super::trial::{Outcome, Trial, TrialError, checks, run, subject};
+use super::trial::{self, Trial, TrialError, checks, subject};
 use crate::trace::locate::Place;
 
 /// What marks the faulty line in a subject's source.
@@ -13,17 +14,28 @@ const MARK: &str = "~fault";
 /// A call may stretch over some lines: the mark stands on one of them.
 const LINES_OF_A_CALL: usize = 4;
 
+/// Runs a trial, of a known fault or not.
+///
+/// # Errors
+/// Those of [`trial::run`].
+pub fn run(of: &Trial<'_>) -> Result<Outcome, TrialError> {
+    match (of.check, &of.case.fault) {
+        (Check::Caught, Some(fault)) => caught(of, fault),
+        _ => trial::run(of),
+    }
+}
+
 /// Runs the twin's checks and the faulty subject's; what is not as the case says is a finding. The text is what the
 /// faulty subject's failure says, with line numbers and magnitudes left out.
 ///
 /// # Errors
-/// Those of [`run`].
-pub fn caught(trial: &Trial<'_>, fault: &Fault) -> Result<Outcome, TrialError> {
+/// Those of [`trial::run`].
+fn caught(trial: &Trial<'_>, fault: &Fault) -> Result<Outcome, TrialError> {
     let mut outcome = Outcome::default();
     if let Some(twin) = &fault.twin {
         let case = Case { subject: twin.value.clone(), fault: None, ..trial.case.clone() };
         for check in checks(&case, subject(trial.subjects, &twin.value)?) {
-            let of_twin = run(&Trial { case: &case, check, baseline: None, ..*trial })?;
+            let of_twin = trial::run(&Trial { case: &case, check, baseline: None, ..*trial })?;
             let text = || text(&case, check, &of_twin);
             let unclean = of_twin
                 .findings
@@ -35,7 +47,7 @@ pub fn caught(trial: &Trial<'_>, fault: &Fault) -> Result<Outcome, TrialError> {
     let mut texts = Vec::new();
     for name in &fault.caught_by {
         let Some(check) = Check::named(&name.value) else { continue };
-        let of_fault = run(&Trial { check, ..*trial })?;
+        let of_fault = trial::run(&Trial { check, ..*trial })?;
         outcome.points = of_fault.points.clone();
         outcome.findings.extend(verdict(trial, fault, check, &of_fault));
         texts.push(text(trial.case, check, &of_fault));

@@ -2,7 +2,6 @@
 
 use super::align::align;
 use super::cause::cause_of_error;
-use super::shapes::at_points;
 use super::tally::Tally;
 use super::{Failed, Finding, What};
 use crate::harness::run::{Failure, Observation};
@@ -26,13 +25,13 @@ pub(super) fn failed(study: &Study) -> Vec<Finding> {
         };
         let tally = Tally::new(study.seen.iter().map(|seen| (&seen.point, same(seen))));
         let what = What::Failed(Box::new(told(failure, &seen.run)));
-        findings.push(at_points(study, tally, what));
+        findings.push(Finding::of_shapes(study, tally, what));
         kinds.push(kind);
     }
     if let (true, Some(failure)) = (findings.is_empty(), &study.witness.failure) {
         let tally = Tally::new(study.seen.iter().map(|seen| (&seen.point, false)));
         let what = What::Failed(Box::new(told(failure, &study.witness)));
-        findings.push(at_points(study, tally, what));
+        findings.push(Finding::of_shapes(study, tally, what));
     }
     findings
 }
@@ -70,5 +69,5 @@ pub(super) fn not_failed(study: &Study, expected: &str) -> Vec<Finding> {
     let Some(first) = study.seen.iter().find(|seen| wrong(seen)) else { return Vec::new() };
     let tally = Tally::new(study.seen.iter().map(|seen| (&seen.point, wrong(seen))));
     let what = What::NotFailed { expected: expected.to_owned(), actual: message(first) };
-    vec![at_points(study, tally, what)]
+    vec![Finding::of_shapes(study, tally, what)]
 }

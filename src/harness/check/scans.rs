@@ -1,12 +1,10 @@
 //! `scans`: the model and its reference agree, values and the gradients of every parameter and float input.
 
-use candle_core::{DType, Result, Tensor};
-
 use super::tally::Tally;
 use super::{Check, Disagreement, Finding, What};
 use crate::harness::case::{Case, DType as CaseDType};
 use crate::harness::plan::{Point, VariantPlan};
-use crate::harness::run::{Depth, Values, observe, observe_reference};
+use crate::harness::run::{Depth, Values, observe, observe_reference, relative_error};
 use crate::harness::study::{StudyError, device, setup};
 use crate::harness::subject::AnySubject;
 
@@ -29,7 +27,7 @@ pub fn scans(
     variant: &VariantPlan,
     points: &[Point],
     subject: &dyn AnySubject,
-) -> std::result::Result<Vec<Finding>, StudyError> {
+) -> Result<Vec<Finding>, StudyError> {
     let mut verdicts: Vec<(&Point, Option<Disagreement>)> = Vec::new();
     for point in points {
         let device = device(point.device)?;
@@ -71,23 +69,4 @@ fn worst(own: &Values, reference: &Values, tolerance: f64) -> Option<Disagreemen
     });
     let beyond = compared.filter(|d| d.error.is_nan() || d.error > tolerance);
     beyond.max_by(|a, b| b.gradient.cmp(&a.gradient).then(a.error.total_cmp(&b.error)))
-}
-
-/// max |a − b| / max |b|; max |a| where b is zero.
-///
-/// # Errors
-/// Where the shapes differ.
-pub fn relative_error(a: &Tensor, b: &Tensor) -> Result<f64> {
-    let list = |t: &Tensor| t.to_dtype(DType::F64)?.flatten_all()?.to_vec1::<f64>();
-    if a.dims() != b.dims() {
-        candle_core::bail!("shapes {:?} and {:?} differ", a.dims(), b.dims());
-    }
-    let (a, b) = (list(a)?, list(b)?);
-    let largest = |values: &mut dyn Iterator<Item = f64>| {
-        values
-            .fold(0., |m: f64, v| if v.is_nan() || m.is_nan() { f64::NAN } else { m.max(v.abs()) })
-    };
-    let apart = largest(&mut a.iter().zip(&b).map(|(a, b)| a - b));
-    let scale = largest(&mut b.iter().copied());
-    Ok(if scale == 0. { apart } else { apart / scale })
 }

@@ -9,7 +9,7 @@ use super::align::{Row, Wanted, align, first_wrong};
 use super::cause::{cause, cause_of_unpaired};
 use super::failed::{failed, not_failed};
 use super::tally::Tally;
-use super::{Around, Check, Difference, Finding, Shape, Source, What};
+use super::{Around, Difference, Disagreement, Finding, Shape, Source, What};
 use crate::dims::Dims;
 use crate::harness::case::{Case, Lock};
 use crate::harness::law::expand::expand;
@@ -48,8 +48,16 @@ pub fn shapes(case: &Case, study: &Study, reference: Option<&Reference<'_>>) -> 
     };
     let mut findings = refused(study);
     findings.extend(missing_names(case, study));
-    findings
-        .extend(study.watched.iter().map(|d| found(study, What::Disagree(Box::new(d.clone())))));
+    findings.extend(study.watched.iter().map(|(output, error)| {
+        let watched = Disagreement {
+            name: output.clone(),
+            gradient: false,
+            against: "a run that nobody watched".into(),
+            error: *error,
+            tolerance: 0.,
+        };
+        found(study, What::Disagree(Box::new(watched)))
+    }));
     let by_law = |f: &Finding| matches!(&f.what, What::Shape(d) if d.source == Source::Law);
     // Points cannot be blamed for a law that could not be stated.
     let difference = difference.filter(|f| study.unlawful.is_empty() || !by_law(f));
@@ -77,21 +85,14 @@ fn before_errors(wrong: Option<Finding>, failed: Vec<Finding>) -> Vec<Finding> {
 /// A finding about the variant as a whole.
 fn found(study: &Study, what: What) -> Finding {
     let points = study.seen.iter().map(|seen| (&seen.point, true));
-    at_points(study, Tally::new(points), what)
-}
-
-pub(super) fn at_points(study: &Study, tally: Tally, what: What) -> Finding {
-    let first = tally.failed.first();
-    let at = study.seen.iter().find(|seen| Some(&seen.point.name) == first);
-    let at = at.map_or_else(|| study.witness.dims.clone(), |seen| seen.point.dims.clone());
-    Finding { check: Check::Shapes, variant: study.variant.clone(), tally, at, what }
+    Finding::of_shapes(study, Tally::new(points), what)
 }
 
 fn refused(study: &Study) -> Vec<Finding> {
     let Some((first, bytes)) = study.refused.first() else { return Vec::new() };
     let refused = study.refused.iter().map(|(point, _)| (point, true));
     let tally = Tally::new(refused.chain(study.seen.iter().map(|seen| (&seen.point, false))));
-    let mut finding = at_points(study, tally, What::TooLarge { bytes: *bytes });
+    let mut finding = Finding::of_shapes(study, tally, What::TooLarge { bytes: *bytes });
     finding.at = first.dims.clone();
     vec![finding]
 }
@@ -144,7 +145,7 @@ fn difference(case: &Case, study: &Study, reference: &Reference<'_>) -> Option<F
         }
     };
     let what = What::Shape(Box::new(describe(reference, study, run, rows, &steps)?));
-    Some(at_points(study, tally, what))
+    Some(Finding::of_shapes(study, tally, what))
 }
 
 /// A reshape that mixes axes may look as if it split one, where an extent happens to divide another; the law, stated where

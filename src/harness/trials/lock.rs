@@ -6,10 +6,10 @@ use super::list::Job;
 use super::suite::Suite;
 use crate::harness::case::DeviceKind;
 use crate::harness::check::Check;
+use crate::harness::outcome::Outcome;
 use crate::harness::snapshot::{
     Changed, Section, Snapshot, Target, assert_text, merge, read_text, render,
 };
-use crate::harness::trial::Outcome;
 
 /// How a snapshot stands.
 pub(super) enum Locked {

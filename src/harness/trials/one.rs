@@ -9,10 +9,12 @@ use super::lock::{Locked, lock, locks};
 use super::suite::Suite;
 use crate::harness::case::DeviceKind;
 use crate::harness::check::{Check, Finding, Source, What};
+use crate::harness::outcome::Outcome;
 use crate::harness::report::{Context, failure};
 use crate::harness::run::{Failure, panics};
 use crate::harness::snapshot::{Changed, read_baseline};
-use crate::harness::trial::{self, Outcome, Trial};
+use crate::harness::trial::Trial;
+use crate::harness::zoo;
 
 /// A graph of ten thousands of nodes, each freed by the one before, needs more than the 2 MiB of a thread.
 const STACK: usize = 256 << 20;
@@ -74,7 +76,7 @@ fn attempt(suite: &Suite, job: &Job, point: Option<&str>) -> Result<Done, String
     let (case, subjects) = (&*job.case, &suite.subjects);
     let (check, device, locked) = (job.check, job.device, baseline.as_ref());
     let trial = Trial { case, subjects, check, device, point, baseline: locked };
-    let mut outcome = trial::run(&trial).map_err(|error| error.to_string())?;
+    let mut outcome = zoo::run(&trial).map_err(|error| error.to_string())?;
     let mut done = Done { points: outcome.points.len(), ..Done::default() };
     let mut changed = None;
     if let Some(path) = path {

@@ -90,14 +90,37 @@ impl Suite {
         Some(path.file(&folder.with_file_name("snapshots")).with_extension("snap"))
     }
 
-    /// Tells insta which snapshots have a case, whether it ran or not.
-    pub(super) fn claim_snapshots(&self) {
+    /// Tells insta which snapshots have a case, whether it ran or not. Where a filter chose the tests, the snapshots of
+    /// the package's other tests are claimed too: whether these still have an owner cannot be told from such a run.
+    pub(super) fn claim_snapshots(&self, filtered: bool) {
         let (cases, _) = self.files();
         let paths = cases.iter().filter_map(|case| self.snapshot(&case.path));
-        let paths: Vec<PathBuf> =
+        let mut paths: Vec<PathBuf> =
             paths.map(|path| self.root.join(path)).filter(|path| path.is_file()).collect();
+        if filtered {
+            paths.extend(snapshots_below(&self.root.join("tests")));
+        }
         if let Err(error) = claim(&paths) {
             eprintln!("warning: the list of owned snapshots cannot be written: {error}");
         }
     }
+}
+
+/// Every snapshot in a folder and those in it; links are not followed.
+fn snapshots_below(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut open = vec![folder.to_owned()];
+    while let Some(folder) = open.pop() {
+        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() => open.push(path),
+                Ok(kind) if kind.is_file() && path.extension().is_some_and(|e| e == "snap") => {
+                    found.push(path);
+                }
+                _ => {}
+            }
+        }
+    }
+    found
 }
