@@ -10,7 +10,7 @@ use shapelock::harness::check::{Check, Source, What};
 use shapelock::harness::outcome::Outcome;
 use shapelock::harness::report::{Context, failure};
 use shapelock::harness::snapshot::{Snapshot, render};
-use shapelock::harness::trial::{Trial, run};
+use shapelock::harness::trial::{Trial, checks, run};
 use shapelock::harness::zoo::filtered;
 
 const MATRIX: &str = "matrix: {batch: [4, 1], seq: [5, 1]}";
@@ -72,10 +72,34 @@ fn locked(subject: &str, lines: &str) -> Snapshot {
 #[case::not_zero("right", Check::Gradients, "zero_gradient: {w: l == 1}")]
 #[case::not_finite("overflowing", Check::Finite, "")]
 #[case::disagreeing("disagreeing", Check::Scans, "")]
+#[case::failing_under_another_check("refused", Check::Gradients, "checks: [gradients, finite]")]
+#[case::error_at_another_step("refused", Check::Shapes, "expect: {error: mismatch, at: output}")]
 fn each_finding_has_its_text(#[case] subject: &str, #[case] check: Check, #[case] lines: &str) {
     let name = std::thread::current().name().unwrap_or_default().to_owned();
     let name = name.rsplit("::").next().unwrap_or_default();
     insta::assert_snapshot!(name, text(&case(subject, lines), check, None));
+}
+
+/// A name of a check is checked wherever it stands.
+#[rstest]
+#[case::no_check("checks: [shapes, gradient]", "did you mean `gradients`?")]
+#[case::no_reference("checks: [scans]", "`scans` compares with a reference, and `right` has none")]
+#[case::tolerance("tolerance: {scanz: 0.001}", "there is no check `scanz`")]
+#[case::caught_by("caught_by: [shape]", "did you mean `shapes`?")]
+fn a_check_that_cannot_be_made_is_an_error_of_the_case(#[case] lines: &str, #[case] says: &str) {
+    let case = case("right", lines);
+    let subjects = toys::registry();
+    let right = subjects.get("right").expect("a toy");
+    let error = checks(&case, right).expect_err("a wrong name").to_string();
+    assert!(error.contains(says), "{error}");
+    assert!(error.starts_with("cases/toys/case.yaml:5:"), "{error}");
+}
+
+#[test]
+fn a_model_that_fails_is_told_once() {
+    let case = case("refused", "");
+    assert_eq!(outcome(&case, Check::Shapes, None).findings.len(), 1);
+    assert_eq!(outcome(&case, Check::Gradients, None).findings, []);
 }
 
 #[test]

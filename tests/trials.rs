@@ -72,6 +72,22 @@ fn a_snapshot_is_made_reviewed_compared_and_changed() {
 }
 
 #[test]
+fn a_broken_contract_leaves_nothing_to_accept() {
+    let package = Package::new(&[("good", "no")]);
+    package.run("", &[("INSTA_UPDATE", "always")]);
+    let locked = package.read(SNAP).unwrap();
+    package.case("good", "time first");
+    package.contract("good", "y: b l d");
+    for update in ["new", "always"] {
+        let broken = package.run("", &[("INSTA_UPDATE", update)]);
+        assert_eq!(broken.code(), 101);
+        broken.says("contract broken").says("+y (l, b, d) [5, 3, 4]");
+        assert_eq!(package.read(SNAP).unwrap(), locked);
+        assert_eq!(package.read(NEW), None);
+    }
+}
+
+#[test]
 fn a_snapshot_that_is_none_is_an_error_and_stays() {
     let package = Package::new(&[("good", "no")]);
     package.run("", &[("INSTA_UPDATE", "always")]);

@@ -53,7 +53,7 @@ Examples:
   shapelock check
   shapelock check dense_ssm::bug_report
   shapelock check cases/mamba2/scans.yaml
-  SHAPELOCK_POINT=b8-l60-f32-cpu shapelock check dense_ssm
+  SHAPELOCK_POINT=b8-l60-f32-cpu shapelock check dense_ssm::bug_report
 
 Snapshots are compared and never written: cargo test and cargo insta review do that.")]
     Check {

@@ -1,6 +1,7 @@
 //! One trial: one check of one case, over all its points on one device.
 
-use super::case::{Case, CaseErrors, DeviceKind, Fault};
+use super::case::{Case, CaseError, CaseErrors, DeviceKind, Fault, Spanned, suggest};
+use super::check::failed::failed;
 use super::check::finite::finite;
 use super::check::gradients::gradients;
 use super::check::scans::scans;
@@ -54,20 +55,48 @@ pub struct Trial<'a> {
     pub baseline: Option<&'a Snapshot>,
 }
 
-/// The checks that a case runs: those it names, or the subject's own.
-pub fn checks(case: &Case, subject: &dyn AnySubject) -> Vec<Check> {
+/// The checks that a case runs: those it names, or all that the subject has what they need for.
+///
+/// # Errors
+/// A name that is no check, or a check that the subject cannot have, at its place in the case.
+pub fn checks(case: &Case, subject: &dyn AnySubject) -> Result<Vec<Check>, CaseErrors> {
+    let faults: Vec<CaseError> = named(case)
+        .filter_map(|name| Some(case.error(name.at, wrong(&name.value, subject)?)))
+        .collect();
+    if let Some(errors) = CaseErrors::collect(faults) {
+        return Err(errors);
+    }
     if case.fault.is_some() {
-        return vec![Check::Caught];
+        return Ok(vec![Check::Caught]);
     }
     if case.expect.is_some() {
-        return vec![Check::Shapes];
+        return Ok(vec![Check::Shapes]);
     }
-    match &case.checks {
+    let has = |check: &Check| *check != Check::Scans || subject.has_reference();
+    Ok(match &case.checks {
         Some(named) => named.iter().filter_map(|name| Check::named(&name.value)).collect(),
-        None => Check::ALL
-            .into_iter()
-            .filter(|check| *check != Check::Scans || subject.has_reference())
-            .collect(),
+        None => Check::ALL.into_iter().filter(has).collect(),
+    })
+}
+
+/// Every check that a case names, wherever it does.
+fn named(case: &Case) -> impl Iterator<Item = &Spanned<String>> {
+    let chosen = case.checks.iter().flatten();
+    let catching = case.fault.iter().flat_map(|fault| &fault.caught_by);
+    chosen.chain(catching).chain(case.tolerance.iter().map(|tolerance| &tolerance.check))
+}
+
+/// What is wrong with a name of a check, if anything is.
+fn wrong(name: &str, subject: &dyn AnySubject) -> Option<String> {
+    match Check::named(name) {
+        None => {
+            let known = suggest(name, Check::ALL.iter().map(|check| check.name()));
+            Some(format!("there is no check `{name}`; {known}"))
+        }
+        Some(Check::Scans) if !subject.has_reference() => {
+            Some(format!("`scans` compares with a reference, and `{}` has none", subject.name()))
+        }
+        Some(_) => None,
     }
 }
 
@@ -100,12 +129,14 @@ pub fn run(trial: &Trial<'_>) -> Result<Outcome, TrialError> {
             }
             Check::Gradients => {
                 let study = study(trial.case, variant, points, subject, Depth::Backward)?;
+                outcome.findings.extend(untold(trial, &study));
                 let mut findings = gradients(trial.case, &study);
                 findings.iter_mut().for_each(|f| sever(trial, subject, variant, f));
                 outcome.findings.extend(findings);
             }
             Check::Finite => {
                 let study = study(trial.case, variant, points, subject, Depth::Forward)?;
+                outcome.findings.extend(untold(trial, &study));
                 outcome.findings.extend(finite(&study));
             }
             Check::Caught => {}
@@ -138,6 +169,18 @@ fn chosen(trial: &Trial<'_>, plan: &Plan) -> Result<Vec<Vec<Point>>, TrialError>
         }
         _ => Ok(chosen),
     }
+}
+
+/// Points at which the model fails, for a check that saw nothing of it there: unless the case has `shapes`, which tells
+/// them, so that one cause is one red trial.
+fn untold(trial: &Trial<'_>, study: &Study) -> Vec<Finding> {
+    let told = trial.case.checks.as_ref().is_none_or(|named| {
+        named.iter().any(|name| Check::named(&name.value) == Some(Check::Shapes))
+    });
+    if told {
+        return Vec::new();
+    }
+    failed(study).into_iter().map(|found| Finding { check: trial.check, ..found }).collect()
 }
 
 fn study_shapes(

@@ -34,7 +34,7 @@ fn caught(trial: &Trial<'_>, fault: &Fault) -> Result<Outcome, TrialError> {
     let mut outcome = Outcome::default();
     if let Some(twin) = &fault.twin {
         let case = Case { subject: twin.value.clone(), fault: None, ..trial.case.clone() };
-        for check in checks(&case, subject(trial.subjects, &twin.value)?) {
+        for check in checks(&case, subject(trial.subjects, &twin.value)?)? {
             let of_twin = trial::run(&Trial { case: &case, check, baseline: None, ..*trial })?;
             let text = || text(&case, check, &of_twin);
             let unclean = of_twin

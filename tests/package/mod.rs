@@ -27,6 +27,12 @@ impl Package {
         fs::write(self.0.path().join(format!("cases/{name}.yaml")), text).unwrap();
     }
 
+    pub fn contract(&self, name: &str, shapes: &str) {
+        let file = self.0.path().join(format!("cases/{name}.yaml"));
+        let text = fs::read_to_string(&file).unwrap();
+        fs::write(file, format!("{text}shapes: {{{shapes}}}\n")).unwrap();
+    }
+
     pub fn run(&self, words: &str, variables: &[(&str, &str)]) -> Run {
         let mut child = Command::new(std::env::current_exe().unwrap());
         child.args(["child", "--exact", "--nocapture", "--test-threads=1"]);

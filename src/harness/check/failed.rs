@@ -4,13 +4,15 @@ use super::align::align;
 use super::cause::cause_of_error;
 use super::tally::Tally;
 use super::{Failed, Finding, What};
+use crate::harness::case::Expect;
+use crate::harness::law::starred;
 use crate::harness::run::{Failure, Observation};
 use crate::harness::study::{Seen, Study};
 use crate::trace::locate::Place;
 
 /// Points at which the model fails, one finding for each distinct failure. Where none does, but a run with all dims
 /// distinct: that run, since the points then pass by the chance of equal sizes.
-pub(super) fn failed(study: &Study) -> Vec<Finding> {
+pub fn failed(study: &Study) -> Vec<Finding> {
     let mut findings: Vec<Finding> = Vec::new();
     let mut kinds: Vec<(Option<String>, Vec<Place>)> = Vec::new();
     for seen in &study.seen {
@@ -63,11 +65,21 @@ fn owner(shape: &[usize], run: &Observation) -> Option<String> {
 }
 
 /// Points that should have failed, and did not or otherwise.
-pub(super) fn not_failed(study: &Study, expected: &str) -> Vec<Finding> {
+pub(super) fn not_failed(study: &Study, expect: &Expect) -> Vec<Finding> {
+    let expected = expect.error.as_str();
     let message = |seen: &Seen| seen.run.failure.as_ref().map(|f| f.message.clone());
-    let wrong = |seen: &Seen| !message(seen).is_some_and(|m| m.contains(expected));
+    let says = |seen: &Seen| message(seen).is_some_and(|m| m.contains(expected));
+    let wrong = |seen: &Seen| !says(seen) || !expect.at.as_ref().is_none_or(|at| ends_at(seen, at));
     let Some(first) = study.seen.iter().find(|seen| wrong(seen)) else { return Vec::new() };
     let tally = Tally::new(study.seen.iter().map(|seen| (&seen.point, wrong(seen))));
-    let what = What::NotFailed { expected: expected.to_owned(), actual: message(first) };
+    let at = expect.at.as_ref().map(|at| format!("` at `{at}")).unwrap_or_default();
+    let what = What::NotFailed { expected: format!("{expected}{at}"), actual: message(first) };
     vec![Finding::of_shapes(study, tally, what)]
+}
+
+/// Whether a run failed in that op, or after that step and before the next.
+fn ends_at(seen: &Seen, at: &str) -> bool {
+    let op = seen.run.failure.as_ref().and_then(|failure| failure.op.as_deref());
+    let last = seen.run.steps.iter().rev().find(|step| step.is_named());
+    op == Some(at) || last.is_some_and(|step| step.name == at || starred(&step.name) == at)
 }

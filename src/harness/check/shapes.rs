@@ -32,7 +32,7 @@ pub struct Reference<'a> {
 /// What is wrong with the shapes of a variant. `reference` is the twin's law or the locked one.
 pub fn shapes(case: &Case, study: &Study, reference: Option<&Reference<'_>>) -> Vec<Finding> {
     if let Some(expect) = &case.expect {
-        return not_failed(study, &expect.error);
+        return not_failed(study, expect);
     }
     let own = Reference { law: own_law(study), base: &study.witness.dims, source: Source::Law };
     let by = |r: &Reference<'_>| difference(case, study, r);

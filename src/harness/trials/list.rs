@@ -127,8 +127,8 @@ fn of_case(
     // The subject's own code runs here, to read a configuration.
     let planned = panics::catch(|| (plan(&case, &Described(subject)), checks(&case, subject)));
     match planned {
-        Ok((Ok(plan), checks)) => jobs(&case, &plan, &checks, machine, options),
-        Ok((Err(errors), _)) => broken(Work::Broken(errors.to_string())),
+        Ok((Ok(plan), Ok(checks))) => jobs(&case, &plan, &checks, machine, options),
+        Ok((Err(errors), _) | (_, Err(errors))) => broken(Work::Broken(errors.to_string())),
         Err(panic) => {
             let message = format!(
                 "subject `{}` panics on this configuration: {}",

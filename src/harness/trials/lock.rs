@@ -5,10 +5,10 @@ use std::path::Path;
 use super::list::Job;
 use super::suite::Suite;
 use crate::harness::case::DeviceKind;
-use crate::harness::check::Check;
+use crate::harness::check::{Check, Finding, Source, What};
 use crate::harness::outcome::Outcome;
 use crate::harness::snapshot::{
-    Changed, Section, Snapshot, Target, assert_text, merge, read_text, render,
+    Assert, Changed, Section, Snapshot, Target, assert_text, merge, read_text, render,
 };
 
 /// How a snapshot stands.
@@ -42,15 +42,24 @@ pub(super) fn lock(
         (Some(_), _) if !outcome.findings.is_empty() => (Locked::Same, Vec::new()),
         (Some(now), _) => {
             let old = read_text(path).ok().flatten();
-            (lock_text(suite, job, path, old, now), Vec::new())
+            (lock_text((suite, suite.assert), job, path, old, now), Vec::new())
         }
-        (None, Some(now)) => lock_law(suite, job, path, baseline, now),
+        (None, Some(now)) => {
+            // What accepting cannot mend is not left to be accepted.
+            let assert = suite.assert.filter(|_| outcome.findings.iter().all(from_baseline));
+            lock_law((suite, assert), job, path, baseline, now)
+        }
         (None, None) => (Locked::Same, Vec::new()),
     }
 }
 
+/// Whether a finding is a difference from the snapshot and nothing else.
+pub(super) fn from_baseline(finding: &Finding) -> bool {
+    matches!(&finding.what, What::Shape(difference) if difference.source == Source::Baseline)
+}
+
 fn lock_law(
-    suite: &Suite,
+    suite: (&Suite, Option<Assert>),
     job: &Job,
     path: &Path,
     baseline: Option<&Snapshot>,
@@ -75,10 +84,16 @@ fn lock_law(
     (lock_text(suite, job, path, old, new), carried)
 }
 
-fn lock_text(suite: &Suite, job: &Job, path: &Path, old: Option<String>, new: String) -> Locked {
+fn lock_text(
+    (suite, assert): (&Suite, Option<Assert>),
+    job: &Job,
+    path: &Path,
+    old: Option<String>,
+    new: String,
+) -> Locked {
     // insta keeps no line feeds at the end.
     let same = old.as_ref().is_some_and(|old| old.trim_end() == new.trim_end());
-    let Some(assert) = suite.assert else {
+    let Some(assert) = assert else {
         return match old {
             None => Locked::Unlocked,
             Some(_) if same => Locked::Same,

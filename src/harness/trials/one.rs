@@ -5,10 +5,10 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use super::list::Job;
-use super::lock::{Locked, lock, locks};
+use super::lock::{Locked, from_baseline, lock, locks};
 use super::suite::Suite;
 use crate::harness::case::DeviceKind;
-use crate::harness::check::{Check, Finding, Source, What};
+use crate::harness::check::Check;
 use crate::harness::outcome::Outcome;
 use crate::harness::report::{Context, failure};
 use crate::harness::run::{Failure, panics};
@@ -95,10 +95,6 @@ fn attempt(suite: &Suite, job: &Job, point: Option<&str>) -> Result<Done, String
         true => Ok(done),
         false => Err(text(suite, job, path, &outcome, changed.as_ref())),
     }
-}
-
-fn from_baseline(finding: &Finding) -> bool {
-    matches!(&finding.what, What::Shape(difference) if difference.source == Source::Baseline)
 }
 
 fn text(
