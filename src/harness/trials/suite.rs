@@ -98,7 +98,8 @@ impl Suite {
         let mut paths: Vec<PathBuf> =
             paths.map(|path| self.root.join(path)).filter(|path| path.is_file()).collect();
         if filtered {
-            paths.extend(snapshots_below(&self.root.join("tests")));
+            let others = ["tests", "examples", "benches", "src"];
+            paths.extend(others.iter().flat_map(|folder| snapshots_below(&self.root.join(folder))));
         }
         if let Err(error) = claim(&paths) {
             eprintln!("warning: the list of owned snapshots cannot be written: {error}");
