@@ -62,7 +62,7 @@ fn locked(subject: &str, lines: &str) -> Snapshot {
     "matrix: {batch: [2], seq: [3]}\nshapes: {output: b l n}"
 )]
 #[case::another_path_at_batch_one("branching", Check::Shapes, "")]
-#[case::no_expression("halved", Check::Shapes, "matrix: {batch: [4], seq: [8]}")]
+#[case::no_expression("rooted", Check::Shapes, "matrix: {batch: [4], seq: [8]}")]
 #[case::an_error("refused", Check::Shapes, "")]
 #[case::a_panic("panicking", Check::Shapes, "")]
 #[case::no_error("right", Check::Shapes, "expect: {error: mismatch}")]

@@ -136,7 +136,7 @@ fn body(case: &Case, finding: &Finding) -> String {
         What::Shape(difference) => difference::text(case, difference),
         What::Failed(failed) => others::failed(failed),
         What::NotFailed { expected, actual } => others::not_failed(expected, actual.as_deref()),
-        What::Unlawful(unlawful) => others::unlawful(unlawful),
+        What::Unlawful(unlawful, more) => others::unlawful(unlawful, *more),
         What::NoSuchStep { pattern, line, names } => {
             others::no_such_step(case, pattern, *line, names)
         }

@@ -33,7 +33,7 @@ pub fn registry() -> Registry {
         ("squeezed", squeezed),
         ("exchanged", exchanged),
         ("branching", branching),
-        ("halved", halved),
+        ("rooted", rooted),
         ("refused", refused),
         ("panicking", panicking),
         ("severed", severed),
@@ -97,11 +97,11 @@ fn branching(x: &Tensor, w: &Tensor) -> Result<Tensor> {
     y.broadcast_add(&total)?.broadcast_sub(&total) // (b, l, n)
 }
 
-/// An extent of l / 2, rounded down.
-fn halved(x: &Tensor, w: &Tensor) -> Result<Tensor> {
+/// An extent of the root of l, rounded down.
+fn rooted(x: &Tensor, w: &Tensor) -> Result<Tensor> {
     let y = right(x, w)?; // (b, l, n)
     let l = y.dim(1)?;
-    y.narrow(1, 0, l / 2)
+    y.narrow(1, 0, l.isqrt())
 }
 
 fn refused(x: &Tensor, w: &Tensor) -> Result<Tensor> {

@@ -39,8 +39,8 @@ pub enum What {
         /// What it said instead, if it failed.
         actual: Option<String>,
     },
-    /// The law of a step cannot be stated.
-    Unlawful(Unlawful),
+    /// The law of a step cannot be stated; how many others beside it, which mostly follow from the first.
+    Unlawful(Unlawful, usize),
     /// The contract names a step that the model does not have.
     NoSuchStep {
         /// The pattern.
@@ -103,7 +103,7 @@ impl What {
             Self::Gradient(problem) => Some(&problem.parameter),
             Self::NotFinite { step, .. } => Some(step),
             Self::Disagree(disagreement) => Some(&disagreement.name),
-            Self::Unlawful(Unlawful::Axis { step, .. }) => Some(step),
+            Self::Unlawful(Unlawful::Axis { step, .. }, _) => Some(step),
             _ => None,
         }
     }

@@ -62,7 +62,9 @@ pub fn shapes(case: &Case, study: &Study, reference: Option<&Reference<'_>>) -> 
     // Points cannot be blamed for a law that could not be stated.
     let difference = difference.filter(|f| study.unlawful.is_empty() || !by_law(f));
     if difference.is_none() {
-        findings.extend(study.unlawful.iter().map(|u| found(study, What::Unlawful(u.clone()))));
+        let first = study.unlawful.first();
+        let others = study.unlawful.len().saturating_sub(1);
+        findings.extend(first.map(|u| found(study, What::Unlawful(u.clone(), others))));
     }
     findings.extend(difference);
     findings

@@ -17,6 +17,8 @@ pub struct Fit {
     products: Vec<(Expr, Extents)>,
     /// Products with a ceil division of a size, or with an exact quotient: only where nothing simpler fits.
     quotients: Vec<(Expr, Extents)>,
+    /// The same by constants of the model, which fit by chance most easily and so come last.
+    fixed: Vec<(Expr, Extents)>,
     /// The first product for its extents, for looking up what is left of a sum.
     by_extents: HashMap<Extents, usize>,
     known: RefCell<HashMap<Extents, Option<Expr>>>,
@@ -41,13 +43,23 @@ impl Fit {
         let times_product = |(e, x): &(Expr, Extents)| -> Vec<(Expr, Extents)> {
             up_to_two.iter().map(|(f, y)| (e.clone() * f.clone(), times(x, y))).collect()
         };
-        let multiplied = ceilings.iter().flat_map(times_product);
-        let quotients = ceilings.iter().cloned().chain(multiplied).collect();
+        let by_dims = ceilings.iter().cloned().chain(ceilings.iter().flat_map(times_product));
+        let fixed = by_constants(&symbols, sizes, &over);
+        let padded = fixed.iter().map(|(e, x, by)| {
+            (Expr::constant(*by) * e.clone(), x.iter().map(|n| n * by).collect::<Extents>())
+        });
+        let fixed: Vec<_> =
+            fixed.iter().map(|(e, x, _)| (e.clone(), x.clone())).chain(padded).collect();
+        let more = fixed.iter().flat_map(|(e, x)| {
+            symbols.iter().map(|(s, y)| (s.clone() * e.clone(), times(x, y))).collect::<Vec<_>>()
+        });
+        let by_dims: Vec<_> = by_dims.collect();
+        let fixed = fixed.iter().cloned().chain(more).collect();
         let mut by_extents = HashMap::new();
         for (i, (_, extents)) in products.iter().enumerate() {
             by_extents.entry(extents.clone()).or_insert(i);
         }
-        Self { products, quotients, by_extents, known: RefCell::default(), order }
+        Self { products, quotients: by_dims, fixed, by_extents, known: RefCell::default(), order }
     }
 
     /// The simplest expression with these extents, one a run; `None` where none is known.
@@ -70,6 +82,7 @@ impl Fit {
             .or_else(quotient)
             .or_else(|| self.three_terms(extents))
             .or_else(|| self.quotient_and_constant(extents))
+            .or_else(|| self.fixed.iter().find(|(_, x)| x == extents).map(|(e, _)| e.clone()))
     }
 
     fn product(&self, extents: &Extents) -> Option<Expr> {
@@ -171,6 +184,30 @@ fn ceilings(
         .collect()
 }
 
+/// Quotients of a size by a constant of the model, each with the constant: windows and strides, `ceil((l - 1)/2)`, and
+/// padding to a multiple, without an offset.
+fn by_constants(
+    symbols: &[(Expr, Extents)],
+    sizes: &[&str],
+    over: &dyn Fn(&Expr) -> Option<Extents>,
+) -> Vec<(Expr, Extents, i64)> {
+    let is_size = |e: &Expr| e.as_dim().is_some_and(|symbol| sizes.contains(&symbol));
+    let sized: Vec<&Expr> = symbols.iter().map(|(e, _)| e).filter(|e| is_size(e)).collect();
+    let offsets = std::iter::once(0).chain((1..=8).flat_map(|n| [-n, n]));
+    let forms = offsets.flat_map(|offset| {
+        let most = if offset == 0 { 32 } else { 8 };
+        (2..=most).map(move |by| (offset, by))
+    });
+    let all = forms.flat_map(|(offset, by)| sized.iter().map(move |e| (*e, offset, by)));
+    all.filter_map(|(e, offset, by)| {
+        let whole = if offset == 0 { e.clone() } else { e.clone() + Expr::constant(offset) };
+        let quotient = whole.ceil_div(&Expr::constant(by));
+        let extents = over(&quotient)?;
+        extents.iter().any(|n| *n != extents[0]).then_some((quotient, extents, by))
+    })
+    .collect()
+}
+
 /// The number of factors of a product.
 fn degree(product: &Expr) -> usize {
     product.to_string().matches('·').count() + 1
@@ -243,6 +280,10 @@ mod tests {
             "2·i + 2·g·n + h",
             "b·ceil(l/q)",
             "ceil(l/q) - 1",
+            "4·ceil(l/4)",
+            "ceil((l - 1)/2)",
+            "b·ceil(l/4)",
+            "d·ceil((l - 2)/3)",
             "l + 1",
         ] {
             let (wanted, found): (Expr, String) = (wanted.parse().unwrap(), fitted(wanted));

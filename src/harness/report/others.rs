@@ -66,8 +66,8 @@ pub fn not_failed(expected: &str, actual: Option<&str>) -> String {
     text
 }
 
-pub fn unlawful(unlawful: &Unlawful) -> String {
-    match unlawful {
+pub fn unlawful(unlawful: &Unlawful, more: usize) -> String {
+    let mut text = match unlawful {
         Unlawful::Axis { step, axis, extents } => {
             let mut text = label("step", &format!("{step}, axis {axis}"));
             text.push_str("no expression of the named dims gives its extents:\n");
@@ -84,7 +84,11 @@ pub fn unlawful(unlawful: &Unlawful) -> String {
             text.push_str(&format!("  {:<24}at {}\n", name(other), dims.1));
             text
         }
+    };
+    if more > 0 {
+        text.push_str(&format!("and {more} more axes or steps, which may follow from this one\n"));
     }
+    text
 }
 
 pub fn no_such_step(case: &Case, pattern: &str, line: usize, names: &[String]) -> String {
