@@ -3,6 +3,8 @@
 //! A [`Subject`] says how to build a model from a configuration, which dims it has, and what it reads. The model itself
 //! stays plain candle code; [`Model`] is the one method through which it is run.
 
+use std::any::Any;
+
 use candle_core::{Error, Result, Tensor};
 use candle_nn::VarBuilder;
 use serde::de::DeserializeOwned;
@@ -97,7 +99,16 @@ pub trait Model {
     /// # Errors
     /// Whatever running it can fail with.
     fn forward(&self, inputs: &Inputs) -> Result<Outputs>;
+
+    /// Reads on after what came before, for models that stream: from `state`, or from the start without one, to the outputs
+    /// and the next state. `None` for a model that keeps no state.
+    fn resume(&self, _inputs: &Inputs, _state: Option<&State>) -> Option<Result<(Outputs, State)>> {
+        None
+    }
 }
+
+/// What a model that streams keeps between two calls; only the model knows what is in it.
+pub type State = Box<dyn Any>;
 
 impl<F: Fn(&Inputs) -> Result<Outputs>> Model for F {
     fn forward(&self, inputs: &Inputs) -> Result<Outputs> {
@@ -157,6 +168,18 @@ impl Input {
 pub struct Inputs(pub(super) Vec<(String, Tensor)>);
 
 impl Inputs {
+    /// No inputs yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds one.
+    #[must_use]
+    pub fn with(mut self, name: &str, tensor: Tensor) -> Self {
+        self.0.push((name.to_owned(), tensor));
+        self
+    }
+
     /// The input of that name.
     ///
     /// # Errors
@@ -185,6 +208,11 @@ impl Outputs {
     pub fn with(mut self, name: &str, tensor: Tensor) -> Self {
         self.0.push((name.to_owned(), tensor));
         self
+    }
+
+    /// The output of that name, if there is one.
+    pub fn get(&self, name: &str) -> Option<&Tensor> {
+        self.0.iter().find(|(own, _)| own == name).map(|(_, t)| t)
     }
 }
 

@@ -1,10 +1,10 @@
 //! The bug report's model.
 
-use candle_core::Result;
+use candle_core::{Result, Tensor};
 use candle_nn::VarBuilder;
 
 use crate::dims::Dims;
-use crate::harness::subject::{ConfigProblem, Input, Inputs, Model, Outputs, Subject};
+use crate::harness::subject::{ConfigProblem, Input, Inputs, Model, Outputs, State, Subject};
 use crate::model::{DenseSsm, DenseSsmConfig};
 
 /// `dense_ssm`: input (b, l, d) → output (b, l, i).
@@ -32,9 +32,24 @@ impl Subject for DenseSsmSubject {
 
     fn build(&self, config: &Self::Config, vb: VarBuilder<'_>) -> Result<Box<dyn Model>> {
         let model = DenseSsm::new(config, vb)?;
-        Ok(Box::new(move |inputs: &Inputs| {
-            let output = model.forward(inputs.get("input")?)?; // (b, l, i)
-            Ok(Outputs::new().with("output", output))
-        }))
+        Ok(Box::new(Streaming(model)))
+    }
+}
+
+struct Streaming(DenseSsm);
+
+impl Model for Streaming {
+    fn forward(&self, inputs: &Inputs) -> Result<Outputs> {
+        let output = self.0.forward(inputs.get("input")?)?; // (b, l, i)
+        Ok(Outputs::new().with("output", output))
+    }
+
+    fn resume(&self, inputs: &Inputs, state: Option<&State>) -> Option<Result<(Outputs, State)>> {
+        let h = state.and_then(|state| state.downcast_ref::<Tensor>()); // (b, n)
+        let read_on = || {
+            let (output, h) = self.0.forward_from(inputs.get("input")?, h)?; // (b, l, i), (b, n)
+            Ok((Outputs::new().with("output", output), Box::new(h) as State))
+        };
+        Some(read_on())
     }
 }

@@ -4,8 +4,8 @@ use candle_core::Result;
 use candle_nn::VarBuilder;
 
 use crate::dims::Dims;
-use crate::harness::subject::{ConfigProblem, Input, Inputs, Model, Outputs, Subject};
-use crate::model::mamba2::{Config, Head, Mamba2};
+use crate::harness::subject::{ConfigProblem, Input, Inputs, Model, Outputs, State, Subject};
+use crate::model::mamba2::{Config, Head, Mamba2, Tokens};
 use crate::scan::Scan;
 
 /// `mamba2`: ids (b, l) → output (b, l, v), or input (b, l, d) → output (b, l, v) with a head of `outputs`.
@@ -50,10 +50,7 @@ impl Subject for Mamba2Subject {
             Head::Lm => "ids",
             Head::Outputs(_) => "input",
         };
-        Ok(Box::new(move |inputs: &Inputs| {
-            let output = model.forward(inputs.get(input)?)?; // (b, l, v)
-            Ok(Outputs::new().with("output", output))
-        }))
+        Ok(Box::new(Streaming { model, input }))
     }
 
     fn has_reference(&self) -> bool {
@@ -64,5 +61,29 @@ impl Subject for Mamba2Subject {
     fn reference(&self, config: &Config, vb: VarBuilder<'_>) -> Option<Result<Box<dyn Model>>> {
         let definition = Config { scan: Scan::Sequential, ..config.clone() };
         Some(self.build(&definition, vb))
+    }
+}
+
+/// The model and the name of what it reads.
+struct Streaming {
+    model: Mamba2,
+    input: &'static str,
+}
+
+impl Model for Streaming {
+    fn forward(&self, inputs: &Inputs) -> Result<Outputs> {
+        let output = self.model.forward(inputs.get(self.input)?)?; // (b, l, v)
+        Ok(Outputs::new().with("output", output))
+    }
+
+    fn resume(&self, inputs: &Inputs, state: Option<&State>) -> Option<Result<(Outputs, State)>> {
+        let read_on = || {
+            let input = inputs.get(self.input)?;
+            let start = self.model.zero_state(input.dim(0)?)?;
+            let state = state.and_then(|state| state.downcast_ref()).unwrap_or(&start);
+            let (output, state) = self.model.forward_from(input, state, Tokens::default())?; // (b, l, v)
+            Ok((Outputs::new().with("output", output), Box::new(state) as State))
+        };
+        Some(read_on())
     }
 }
