@@ -96,6 +96,15 @@ fn a_check_that_cannot_be_made_is_an_error_of_the_case(#[case] lines: &str, #[ca
 }
 
 #[test]
+fn a_backward_pass_that_fails_is_told_by_gradients() {
+    let found = outcome(&case("irreversible", ""), Check::Gradients, None).findings;
+    assert!(
+        matches!(&found[..], [finding] if matches!(finding.what, What::Failed(_))),
+        "{found:?}"
+    );
+}
+
+#[test]
 fn a_model_that_fails_is_told_once() {
     let case = case("refused", "");
     assert_eq!(outcome(&case, Check::Shapes, None).findings.len(), 1);

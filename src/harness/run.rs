@@ -57,6 +57,8 @@ pub struct Observation {
     pub not_finite: Option<String>,
     /// Why the run ended early.
     pub failure: Option<Failure>,
+    /// Whether it was the backward pass that ended it.
+    pub backward_failed: bool,
 }
 
 /// The gradient of one parameter.
@@ -203,7 +205,10 @@ fn observe_model(
     }
     match caught(|| backward(&values.outputs, setup.seed)) {
         Ok(store) => gradients(&mut seen, &mut values, store, &vars, &inputs),
-        Err(failure) => seen.failure = Some(failure),
+        Err(failure) => {
+            seen.failure = Some(failure);
+            seen.backward_failed = true;
+        }
     }
     Ok((seen, values))
 }

@@ -177,7 +177,8 @@ fn untold(trial: &Trial<'_>, study: &Study) -> Vec<Finding> {
     let told = trial.case.checks.as_ref().is_none_or(|named| {
         named.iter().any(|name| Check::named(&name.value) == Some(Check::Shapes))
     });
-    if told {
+    // `shapes` runs forward only, so a backward pass that fails is not told there.
+    if told && !study.seen.iter().any(|seen| seen.run.backward_failed) {
         return Vec::new();
     }
     failed(study).into_iter().map(|found| Finding { check: trial.check, ..found }).collect()

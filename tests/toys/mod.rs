@@ -26,7 +26,7 @@ struct Toy {
 
 /// All toys.
 pub fn registry() -> Registry {
-    let toys: [(&'static str, Forward); 13] = [
+    let toys: [(&'static str, Forward); 14] = [
         ("refactored", refactored),
         ("detouring", detouring),
         ("widened", widened),
@@ -35,6 +35,7 @@ pub fn registry() -> Registry {
         ("branching", branching),
         ("rooted", rooted),
         ("refused", refused),
+        ("irreversible", irreversible),
         ("panicking", panicking),
         ("severed", severed),
         ("unused", unused),
@@ -107,6 +108,11 @@ fn rooted(x: &Tensor, w: &Tensor) -> Result<Tensor> {
 fn refused(x: &Tensor, w: &Tensor) -> Result<Tensor> {
     let x = tap("hidden", x.relu()?)?; // (b, l, d)
     x.matmul(w) // (b, l, d) × (d, n)
+}
+
+/// A pooling that candle cannot differentiate.
+fn irreversible(x: &Tensor, w: &Tensor) -> Result<Tensor> {
+    right(x, w)?.unsqueeze(1)?.max_pool2d_with_stride(1, 2)
 }
 
 fn panicking(x: &Tensor, _: &Tensor) -> Result<Tensor> {
