@@ -83,6 +83,7 @@ fn folders_are_searched_in_order_and_lost_cases_are_told() -> Outcome {
         ".hidden.yaml",
         "README.md",
         "a/old.yml",
+        "a/LOUD.YAML",
         "a/x.y.yaml",
         "b c/v.yaml",
     ] {
@@ -96,8 +97,11 @@ fn folders_are_searched_in_order_and_lost_cases_are_told() -> Outcome {
     }
     let errors = found.errors.map(|errors| errors.to_string()).unwrap_or_default();
     insta::assert_snapshot!(errors.replace(&*root.path().to_string_lossy(), "cases"), @r"
+    cases/a/LOUD.YAML: a case ends in `.yaml`
+    help: rename it to end in `.yaml`
+
     cases/a/old.yml: a case ends in `.yaml`
-    help: rename it
+    help: rename it to end in `.yaml`
 
     cases/a/x.y.yaml: `x.y` cannot name a case
     help: use letters, digits, `_` and `-`
@@ -108,6 +112,39 @@ fn folders_are_searched_in_order_and_lost_cases_are_told() -> Outcome {
     cases/none/deeper: no case in this folder
     help: add a `.yaml` file or remove the folder
     ");
+    Ok(())
+}
+
+/// Only Unix has these in a folder.
+#[cfg(unix)]
+#[test]
+fn files_that_are_none_are_told_and_never_opened() -> Outcome {
+    let root = tempfile::tempdir()?;
+    std::fs::create_dir(root.path().join("inner"))?;
+    std::fs::write(root.path().join("inner/good.yaml"), "")?;
+    std::fs::write(root.path().join("new\nline.yaml"), "")?;
+    let pipe = root.path().join("pipe.yaml");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status()?.success());
+    std::os::unix::net::UnixListener::bind(root.path().join("socket.yaml"))?;
+    std::os::unix::fs::symlink(root.path(), root.path().join("inner/again"))?;
+    let found = discover(root.path());
+    assert_eq!(found.cases.len(), 1, "{:?}", found.cases);
+    let errors = found.errors.map(|errors| errors.to_string()).unwrap_or_default();
+    insta::assert_snapshot!(errors.replace(&*root.path().to_string_lossy(), "cases"), @r"
+    cases/inner/again: a link to a folder that it lies in
+    help: remove the link: it has no end
+
+    cases/new\nline.yaml: `new\nline` cannot name a case
+    help: use letters, digits, `_` and `-`
+
+    cases/pipe.yaml: is a pipe, a socket or a device, and a case is a regular file
+    help: remove it or give it another extension
+
+    cases/socket.yaml: is a pipe, a socket or a device, and a case is a regular file
+    help: remove it or give it another extension
+    ");
+    let error = Case::load(&pipe, CasePath::new("pipe")?).expect_err("a pipe is no case");
+    assert!(error.to_string().contains("a case is a regular file"), "{error}");
     Ok(())
 }
 

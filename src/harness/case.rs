@@ -153,6 +153,9 @@ impl Case {
     /// Every fault of the file that can be found at once: a file that cannot be read, text that is no YAML, fields that
     /// are unknown, missing or of a wrong form.
     pub fn load(file: &Path, path: CasePath) -> Result<Self, CaseErrors> {
+        if let Some(error) = path::irregular(file) {
+            return Err(error.into());
+        }
         let unreadable = |error| CaseError::whole(file, format!("cannot be read: {error}"));
         let mut bytes = vec![];
         // One byte more than allowed is enough to see that a file is too large.

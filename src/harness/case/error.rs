@@ -69,7 +69,7 @@ impl std::error::Error for CaseError {}
 impl fmt::Display for CaseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Slashes on every system, so that the text is the same everywhere.
-        write!(f, "{}", self.file.to_string_lossy().replace('\\', "/"))?;
+        write!(f, "{}", visible(&self.file.to_string_lossy().replace('\\', "/")))?;
         if let Some(Position { line, column }) = self.at {
             write!(f, ":{line}:{column}")?;
         }
@@ -83,6 +83,12 @@ impl fmt::Display for CaseError {
             None => Ok(()),
         }
     }
+}
+
+/// The text on one line: a control character is written as Rust writes it.
+pub(super) fn visible(text: &str) -> String {
+    let shown = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.into() };
+    text.chars().map(shown).collect()
 }
 
 /// Characters of a line that are shown.

@@ -2,7 +2,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use super::error::{CaseError, CaseErrors};
+use super::error::{CaseError, CaseErrors, visible};
 
 /// Folders inside folders below the root.
 const MAX_FOLDERS: usize = 16;
@@ -80,8 +80,9 @@ pub struct Discovered {
     pub errors: Option<CaseErrors>,
 }
 
-/// Finds every `*.yaml` below `root`. Hidden files are skipped, and so is everything of another extension, save `.yml`,
-/// which is an error, as is a folder with no case in it.
+/// Finds every `*.yaml` below `root`. Hidden files are skipped, and so is everything of another extension, save other
+/// spellings of this one, which are errors, as are a folder with no case in it, a link back to a folder that it lies in
+/// and a `*.yaml` that is no regular file: reading a pipe would wait for a writer that may never come.
 pub fn discover(root: &Path) -> Discovered {
     let mut walk = Walk::default();
     walk.folder(root, &[]);
@@ -89,19 +90,40 @@ pub fn discover(root: &Path) -> Discovered {
     Discovered { cases: walk.cases, errors: CaseErrors::collect(walk.errors) }
 }
 
+/// The fault of a file that is there and can be no case, such as a pipe; nothing for one that may be read.
+pub(super) fn irregular(file: &Path) -> Option<CaseError> {
+    let kind = std::fs::metadata(file).ok().filter(|found| !found.is_file())?;
+    let what = if kind.is_dir() { "is a folder" } else { "is a pipe, a socket or a device" };
+    let error = CaseError::whole(file, format!("{what}, and a case is a regular file"));
+    Some(error.with_help("remove it or give it another extension"))
+}
+
 #[derive(Default)]
 struct Walk {
     cases: Vec<CaseFile>,
     errors: Vec<CaseError>,
+    /// The folders that are open, without links.
+    open: Vec<PathBuf>,
 }
 
 impl Walk {
     fn folder(&mut self, folder: &Path, parts: &[String]) {
-        let known = (self.cases.len(), self.errors.len());
         if parts.len() > MAX_FOLDERS {
             let message = format!("more than {MAX_FOLDERS} folders inside each other");
             return self.errors.push(CaseError::whole(folder, message));
         }
+        let real = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+        if self.open.contains(&real) {
+            let error = CaseError::whole(folder, "a link to a folder that it lies in");
+            return self.errors.push(error.with_help("remove the link: it has no end"));
+        }
+        self.open.push(real);
+        self.entries(folder, parts);
+        self.open.pop();
+    }
+
+    fn entries(&mut self, folder: &Path, parts: &[String]) {
+        let known = (self.cases.len(), self.errors.len());
         match std::fs::read_dir(folder).and_then(Iterator::collect::<Result<Vec<_>, _>>) {
             Ok(found) => found.iter().for_each(|found| self.entry(&found.path(), parts)),
             Err(error) => {
@@ -124,23 +146,26 @@ impl Walk {
             Some((stem, extension)) if !folder => (stem, extension),
             _ => (name.as_str(), ""),
         };
-        if !folder && extension == "yml" {
-            let error = CaseError::whole(file, "a case ends in `.yaml`");
-            return self.errors.push(error.with_help("rename it"));
-        }
-        if !folder && extension != "yaml" {
+        let yaml = ["yaml", "yml"].iter().any(|known| extension.eq_ignore_ascii_case(known));
+        if !folder && !yaml {
             return;
         }
+        if !folder && extension != "yaml" {
+            let error = CaseError::whole(file, "a case ends in `.yaml`");
+            return self.errors.push(error.with_help("rename it to end in `.yaml`"));
+        }
         if !is_name(stem) {
-            let message = format!("`{stem}` cannot name a case");
+            let message = format!("`{}` cannot name a case", visible(stem));
             let error = CaseError::whole(file, message);
             return self.errors.push(error.with_help("use letters, digits, `_` and `-`"));
         }
         let parts = [parts, &[stem.to_owned()]].concat();
         if folder {
-            self.folder(file, &parts);
-        } else {
-            self.cases.push(CaseFile { path: CasePath(parts), file: file.to_owned() });
+            return self.folder(file, &parts);
+        }
+        match irregular(file) {
+            Some(error) => self.errors.push(error),
+            None => self.cases.push(CaseFile { path: CasePath(parts), file: file.to_owned() }),
         }
     }
 }
