@@ -62,6 +62,8 @@ fn locked(subject: &str, lines: &str) -> Snapshot {
     "matrix: {batch: [2], seq: [3]}\nshapes: {output: b l n}"
 )]
 #[case::another_path_at_batch_one("branching", Check::Shapes, "")]
+#[case::products_skipped_at_batch_one("alone", Check::Shapes, "")]
+#[case::products_skipped_at_one_step("timeless", Check::Shapes, "")]
 #[case::no_expression("rooted", Check::Shapes, "matrix: {batch: [4], seq: [8]}")]
 #[case::an_error("refused", Check::Shapes, "")]
 #[case::a_panic("panicking", Check::Shapes, "")]
@@ -111,10 +113,10 @@ fn a_model_that_fails_is_told_once() {
     assert_eq!(outcome(&case, Check::Gradients, None).findings, []);
 }
 
-#[test]
-fn the_right_model_passes_every_check() {
+#[rstest]
+fn the_right_model_passes_every_check(#[values("right", "joining")] subject: &str) {
     for check in Check::ALL {
-        assert_eq!(outcome(&case("right", ""), check, None).findings, [], "{}", check.name());
+        assert_eq!(outcome(&case(subject, ""), check, None).findings, [], "{}", check.name());
     }
 }
 

@@ -73,7 +73,7 @@ fn axes() -> impl Strategy<Value = Axes> {
 fn item() -> impl Strategy<Value = Item> {
     let step =
         (name(), any::<bool>(), axes(), any::<bool>()).prop_map(|(name, named, axes, mixing)| {
-            Item::Step(LawStep { name, named, axes, mixing, op: None })
+            Item::Step(LawStep { name, named, axes, mixing, computes: vec![] })
         });
     step.prop_recursive(4, 16, 4, |inner| {
         (name(), expr(), vec(inner, 0..4))

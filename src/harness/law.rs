@@ -12,7 +12,6 @@ pub mod witness;
 
 use crate::dims::{Axes, Dims, Expr};
 use crate::trace::Role;
-use crate::trace::op::Kind;
 
 use super::run::Observation;
 use fit::Fit;
@@ -73,8 +72,8 @@ pub struct LawStep {
     pub axes: Axes,
     /// Whether it is a reshape that mixes axes.
     pub mixing: bool,
-    /// The last op folded into it that joins or reorders, for the cause of a difference.
-    pub op: Option<Kind>,
+    /// The ops folded into it that compute, by name; a snapshot does not tell them.
+    pub computes: Vec<&'static str>,
 }
 
 /// Why no law could be stated for a part of the model.
@@ -173,11 +172,9 @@ impl Inference<'_> {
             self.extent(&base.name, axis, &extents)
         });
         let axes = Axes(axes.collect());
-        let ops = self.runs[0].trace.ops.as_slice();
-        let op = base.ops.iter().rev().filter_map(|&i| Some(&ops.get(i)?.kind));
-        let op = op.into_iter().find(|k| matches!(k, Kind::Cat(_) | Kind::Permute(_))).cloned();
         let named = base.role != Role::Op;
-        LawStep { name: base.name.clone(), named, axes, mixing: base.mixing, op }
+        let computes = self.runs[0].computes(base).collect();
+        LawStep { name: base.name.clone(), named, axes, mixing: base.mixing, computes }
     }
 
     fn extent(&mut self, step: &str, axis: usize, extents: &[usize]) -> Expr {

@@ -12,6 +12,7 @@ use candle_core::{DType, Device, Result, Tensor};
 use super::subject::{AnySubject, ConfigMap, Inputs, Model};
 use crate::dims::Dims;
 use crate::trace::graph::InternalsChanged;
+use crate::trace::op::Kind;
 use crate::trace::params::Params;
 use crate::trace::steps::{Step, steps};
 use crate::trace::{Ends, Trace, tap};
@@ -59,6 +60,14 @@ pub struct Observation {
     pub failure: Option<Failure>,
     /// Whether it was the backward pass that ended it.
     pub backward_failed: bool,
+}
+
+impl Observation {
+    /// The names of the ops folded into a step that compute: see [`Kind::computes`].
+    pub fn computes(&self, step: &Step) -> impl Iterator<Item = &'static str> {
+        let kinds = step.ops.iter().filter_map(|&i| Some(&self.trace.ops.get(i)?.kind));
+        kinds.filter(|kind| kind.computes()).map(Kind::name)
+    }
 }
 
 /// The gradient of one parameter.

@@ -62,6 +62,12 @@ impl Kind {
         )
     }
 
+    /// Makes values that no other op makes in passing: a product, a convolution, a gather. Such an op is there at
+    /// every size, while what works element by element, moves or reduces may be left out where it changes nothing.
+    pub fn computes(&self) -> bool {
+        matches!(self, Self::Matmul | Self::Other(_))
+    }
+
     /// The op's name, as candle's users know it.
     pub fn name(&self) -> &'static str {
         match self {

@@ -26,13 +26,16 @@ struct Toy {
 
 /// All toys.
 pub fn registry() -> Registry {
-    let toys: [(&'static str, Forward); 14] = [
+    let toys: [(&'static str, Forward); 17] = [
         ("refactored", refactored),
         ("detouring", detouring),
         ("widened", widened),
         ("squeezed", squeezed),
         ("exchanged", exchanged),
         ("branching", branching),
+        ("alone", alone),
+        ("timeless", timeless),
+        ("joining", joining),
         ("rooted", rooted),
         ("refused", refused),
         ("irreversible", irreversible),
@@ -96,6 +99,32 @@ fn branching(x: &Tensor, w: &Tensor) -> Result<Tensor> {
     }
     let total = y.sum_keepdim(D::Minus1)?; // (b, l, 1)
     y.broadcast_add(&total)?.broadcast_sub(&total) // (b, l, n)
+}
+
+/// Attention of each step to each.
+fn attention(x: &Tensor) -> Result<Tensor> {
+    let scores = x.matmul(&x.t()?)?; // (b, l, l)
+    scores.relu()?.matmul(x) // (b, l, d)
+}
+
+/// No attention where the batch is one.
+fn alone(x: &Tensor, w: &Tensor) -> Result<Tensor> {
+    let x = if x.dim(0)? == 1 { x.clone() } else { attention(x)? };
+    right(&x, w)
+}
+
+/// No attention where there is one step.
+fn timeless(x: &Tensor, w: &Tensor) -> Result<Tensor> {
+    let x = if x.dim(1)? == 1 { x.clone() } else { attention(x)? };
+    right(&x, w)
+}
+
+/// A product for each step, joined: at l = 1 candle's cat leaves no node, and the product flows into the tap.
+fn joining(x: &Tensor, w: &Tensor) -> Result<Tensor> {
+    let steps: Vec<Tensor> = (0..x.dim(1)?)
+        .map(|t| attention(&x.narrow(1, t, 1)?)) // (b, 1, d)
+        .collect::<Result<_>>()?;
+    right(&tap("joined", Tensor::cat(&steps, 1)?)?, w) // (b, l, n)
 }
 
 /// An extent of the root of l, rounded down.

@@ -81,21 +81,39 @@ impl Row {
 }
 
 /// Pairs steps by name in their order: an inserted step does not shift the rest.
+///
+/// Steps that nobody named are first paired with those of their shape, since their names tell little: of two products one
+/// after the other, the one that is missing is the one whose shape is.
 pub fn align(wanted: &[Wanted], steps: &[Step]) -> Vec<Row> {
-    let want: Vec<(String, bool)> = wanted.iter().map(|w| (w.key.clone(), w.named)).collect();
-    let have: Vec<(String, bool)> =
-        steps.iter().map(|s| (starred(&s.name), s.is_named())).collect();
+    let unnamed = |named: bool, shape: &[usize]| (!named).then(|| shape.to_vec());
+    let want: Vec<(String, bool, Option<Vec<usize>>)> =
+        wanted.iter().map(|w| (w.key.clone(), w.named, unnamed(w.named, &w.shape))).collect();
+    let have: Vec<(String, bool, Option<Vec<usize>>)> = steps
+        .iter()
+        .map(|s| (starred(&s.name), s.is_named(), unnamed(s.is_named(), &s.shape)))
+        .collect();
+    let by_name = |(name, named, _): &(String, bool, Option<Vec<usize>>)| (name.clone(), *named);
     let mut rows = Vec::with_capacity(steps.len());
+    let row = |w: Option<usize>, s: Option<usize>, at: usize| {
+        row(w.map(|w| &wanted[w]), s.map(|s| (s, &steps[s])), at)
+    };
     for op in capture_diff_slices(Algorithm::Myers, &want, &have) {
         let (old, new) = (op.old_range(), op.new_range());
-        let both = old.clone().zip(new.clone());
-        match op {
-            DiffOp::Equal { .. } => {
-                rows.extend(both.map(|(w, s)| row(Some(&wanted[w]), Some((s, &steps[s])), s)));
-            }
-            _ => {
-                rows.extend(old.map(|w| row(Some(&wanted[w]), None, new.start)));
-                rows.extend(new.map(|s| row(None, Some((s, &steps[s])), s)));
+        if let DiffOp::Equal { .. } = op {
+            rows.extend(old.zip(new).map(|(w, s)| row(Some(w), Some(s), s)));
+            continue;
+        }
+        let want: Vec<_> = want[old.clone()].iter().map(by_name).collect();
+        let have: Vec<_> = have[new.clone()].iter().map(by_name).collect();
+        for op in capture_diff_slices(Algorithm::Myers, &want, &have) {
+            let w = op.old_range().map(|i| old.start + i);
+            let s = op.new_range().map(|i| new.start + i);
+            if let DiffOp::Equal { .. } = op {
+                rows.extend(w.zip(s).map(|(w, s)| row(Some(w), Some(s), s)));
+            } else {
+                let next = new.start + op.new_range().start;
+                rows.extend(w.map(|w| row(Some(w), None, next)));
+                rows.extend(s.map(|s| row(None, Some(s), s)));
             }
         }
     }

@@ -3,7 +3,7 @@
 //! What was run is lined up with what was expected, once for each who expects something; the first step that differs is
 //! the finding, with what follows as its fallout. The contract overrides the shapes of the steps it names.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::align::{Row, Wanted, align, first_wrong};
 use super::cause::{cause, cause_of_unpaired};
@@ -12,7 +12,7 @@ use super::tally::Tally;
 use super::{Around, Difference, Disagreement, Finding, Shape, Source, What};
 use crate::dims::Dims;
 use crate::harness::case::{Case, Lock};
-use crate::harness::law::expand::expand;
+use crate::harness::law::expand::{Expected, expand};
 use crate::harness::law::{Law, starred};
 use crate::harness::run::Observation;
 use crate::harness::study::Study;
@@ -122,7 +122,7 @@ fn missing_names(case: &Case, study: &Study) -> Vec<Finding> {
 /// sizes hide is seen.
 fn difference(case: &Case, study: &Study, reference: &Reference<'_>) -> Option<Finding> {
     let compare = |run: &Observation| {
-        let wanted = wanted(case, reference, &run.dims);
+        let wanted = wanted(case, reference, run);
         let mut steps: Vec<Step> =
             run.steps.iter().filter(|s| locks(case, s.is_named())).cloned().collect();
         mix_by_law(study, run, &mut steps);
@@ -180,13 +180,15 @@ fn locks(case: &Case, named: bool) -> bool {
     named || case.lock == Lock::All
 }
 
-/// The steps that should be there at `dims`.
-fn wanted(case: &Case, reference: &Reference<'_>, dims: &Dims) -> Vec<Wanted> {
+/// The steps that should be there at the dims of a run.
+fn wanted(case: &Case, reference: &Reference<'_>, run: &Observation) -> Vec<Wanted> {
+    let dims = &run.dims;
     let Ok(expected) = expand(reference.law, reference.base, dims) else { return Vec::new() };
+    let skipped = skipped(&expected, run);
     let expected = expected.into_iter().filter(|e| locks(case, e.step.named));
     let modules = reference.law.parameters.iter().map(|(path, _)| module(path));
     let parameters: HashSet<&str> = modules.collect();
-    let one = |e: crate::harness::law::expand::Expected<'_>| {
+    let one = |e: Expected<'_>| {
         let contract = case.shapes.iter().find(|c| e.step.named && c.pattern.matches(&e.key));
         let by_contract =
             contract.and_then(|c| Some((c.axes.clone(), c.axes.eval(dims).ok()?, c.at.line)));
@@ -198,10 +200,28 @@ fn wanted(case: &Case, reference: &Reference<'_>, dims: &Dims) -> Vec<Wanted> {
         let mixing = e.step.mixing && !matches!(source, Source::Contract(_));
         let named = e.step.named;
         let parameter = parameters.contains(e.key.as_str());
-        let (key, may_miss) = (e.key, e.may_miss);
+        let may_miss = e.may_miss && !skipped.contains(e.key.as_str());
+        let key = e.key;
         Wanted { key, named, axes, shape, source, may_miss, mixing, parameter }
     };
     expected.map(one).collect()
+}
+
+/// Names of computing ops of which a run has fewer than its law says. Where an op around a product vanishes, the
+/// product may go into another step; it is skipped only where no step holds it.
+fn skipped(expected: &[Expected<'_>], run: &Observation) -> HashSet<&'static str> {
+    // What an error cut off is not skipped.
+    if run.failure.is_some() {
+        return HashSet::new();
+    }
+    let mut missing: HashMap<&'static str, i64> = HashMap::new();
+    for name in expected.iter().flat_map(|e| &e.step.computes) {
+        *missing.entry(*name).or_default() += 1;
+    }
+    for name in run.steps.iter().flat_map(|step| run.computes(step)) {
+        *missing.entry(name).or_default() -= 1;
+    }
+    missing.into_iter().filter(|(_, n)| *n > 0).map(|(name, _)| name).collect()
 }
 
 fn describe(

@@ -13,7 +13,8 @@ pub struct Expected<'a> {
     pub key: String,
     /// Its extents at the point.
     pub shape: Vec<usize>,
-    /// Whether it may be missing there: only where an axis degenerates or it becomes an identity.
+    /// Whether it may be missing there: only where an axis degenerates or it becomes an identity. An op that computes
+    /// is there all the same, in another step.
     pub may_miss: bool,
 }
 

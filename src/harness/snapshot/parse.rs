@@ -207,7 +207,7 @@ fn item(line: &str) -> Result<Item, String> {
         " mixes axes" => true,
         _ => return Err("the line's end or ` mixes axes` after the extents".into()),
     };
-    Ok(Item::Step(LawStep { name, named: unmarked.is_none(), axes, mixing, op: None }))
+    Ok(Item::Step(LawStep { name, named: unmarked.is_none(), axes, mixing, computes: vec![] }))
 }
 
 /// `A (n, n) [16, 16] zero where l = 1`; a pattern that is no parameter's name has the condition alone.
