@@ -276,3 +276,15 @@ fn the_command_line_knows_the_same_subjects() {
         .says("right     [4, 4]")
         .says("tests/package/toy.rs:");
 }
+
+/// A graph that is cut hides what is before: a green trial says how little it saw.
+#[test]
+fn a_model_that_is_seen_in_part_is_told_though_it_passes() {
+    let package = Package::new(&[("cut", "cut")]);
+    package.run("", &[("INSTA_UPDATE", "always")]);
+    let run = package.run("", &[]);
+    assert_eq!(run.code(), 0, "{}", run.out());
+    run.says("  cut::shapes sees 1 of 4 tensors, blind behind 1\n");
+    let checked = package.run("cli check", &[]);
+    checked.says("ok      cut::shapes, 2 points, sees 1 of 4 tensors, blind behind 1\n");
+}

@@ -4,6 +4,7 @@
 //! passes, the first wrong step with expected, actual and cause, the whole pass, the change of the snapshot, and the
 //! command that runs just this again.
 
+mod blind;
 mod causes;
 mod difference;
 mod lines;
@@ -15,10 +16,9 @@ use std::path::Path;
 use super::case::Case;
 use super::check::{Finding, Source, What};
 use super::outcome::Outcome;
-use super::study::Cut;
 use crate::dims::Condition;
-use crate::trace::Coverage;
 
+pub use blind::blind;
 pub use causes::word;
 pub use lines::{label, shape};
 pub use others::error;
@@ -146,27 +146,6 @@ fn body(case: &Case, finding: &Finding) -> String {
         What::NotCaught { expected, actual } => others::not_caught(expected, actual),
         What::TooLarge { bytes } => others::too_large(*bytes, case.budget),
     }
-}
-
-/// Where the graph does not show how a value came about; empty where it shows all.
-pub fn blind(seen: &Coverage, cuts: &[Cut]) -> String {
-    let mut text = String::new();
-    for cut in cuts {
-        let name = |name: &Option<String>| name.as_ref().map(|name| format!("`{name}`"));
-        let place = match (name(&cut.between.0), name(&cut.between.1)) {
-            (Some(before), Some(after)) => format!("between {before} and {after}"),
-            (Some(before), None) => format!("after {before}"),
-            (None, Some(after)) => format!("before {after}"),
-            (None, None) => "somewhere".to_owned(),
-        };
-        let what =
-            format!("{:?} {place} comes from an op without backward, or from detach", cut.shape);
-        text.push_str(&lines::label("blind", &format!("{what}; tap what goes into it")));
-    }
-    for name in &seen.unused {
-        text.push_str(&lines::label("unused", &format!("no op that can be seen reads {name}")));
-    }
-    text
 }
 
 /// How many lines of a snapshot's change are shown.

@@ -27,7 +27,6 @@ mod one;
 mod suite;
 mod summary;
 
-use std::collections::BTreeSet;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -40,7 +39,7 @@ pub use environment::{Options, OptionsError};
 pub use list::{Job, Listed, Work, list};
 pub use one::{Done, run};
 pub use suite::{Cases, Suite};
-use summary::Summary;
+use summary::{Notes, Summary};
 #[cfg(feature = "cli")]
 pub(in crate::harness) use {one::on_large_stack, summary::counted};
 
@@ -87,12 +86,12 @@ fn test(suite: &Arc<Suite>, options: &Options, words: Vec<String>) -> u8 {
         };
         filters.is_empty() || filters.iter().any(matches)
     };
-    let unverified = Unverified::default();
+    let notes = Arc::<Mutex<Notes>>::default();
     let mut summary = Summary::default();
     let mut trials = Vec::new();
     for listed in all.into_iter().filter(|listed| chosen(&listed.name)) {
         let (case, skip) = (listed.case.clone(), listed.skip.clone());
-        let trial = trial(suite, options, listed, &unverified);
+        let trial = trial(suite, options, listed, &notes);
         if !arguments.is_filtered_out(&trial) {
             summary.add(case, skip.filter(|_| arguments.is_ignored(&trial)));
         }
@@ -103,24 +102,27 @@ fn test(suite: &Arc<Suite>, options: &Options, words: Vec<String>) -> u8 {
         let filtered = arguments.filter.is_some() || !filters.is_empty();
         suite.claim_snapshots(filtered);
         let Conclusion { num_passed, num_failed, .. } = conclusion;
-        let unverified = unverified.lock().unwrap_or_else(PoisonError::into_inner);
-        eprint!("{}", summary.text(num_passed, num_failed, &unverified));
+        let notes = notes.lock().unwrap_or_else(PoisonError::into_inner);
+        eprint!("{}", summary.text(num_passed, num_failed, &notes));
     }
     if conclusion.has_failed() { FAILED } else { 0 }
 }
 
-/// Names of snapshots' sections that no trial could compare with.
-type Unverified = Arc<Mutex<BTreeSet<String>>>;
-
-fn trial(suite: &Arc<Suite>, options: &Options, listed: Listed, unverified: &Unverified) -> Trial {
+fn trial(
+    suite: &Arc<Suite>,
+    options: &Options,
+    listed: Listed,
+    notes: &Arc<Mutex<Notes>>,
+) -> Trial {
     let skipped = listed.skip.is_some();
     let point = options.point.clone();
-    let (suite, unverified) = (suite.clone(), unverified.clone());
+    let (suite, notes) = (suite.clone(), notes.clone());
     let runner = move || match listed.work {
         Work::Check(job) => {
             let done = run(&suite, &job, point.as_deref())?;
-            let mut names = unverified.lock().unwrap_or_else(PoisonError::into_inner);
-            names.extend(done.unverified);
+            let mut notes = notes.lock().unwrap_or_else(PoisonError::into_inner);
+            notes.unverified.extend(done.unverified);
+            notes.partial.extend(done.sight.map(|sight| (job.name.clone(), sight)));
             Ok(())
         }
         Work::Broken(text) | Work::NoSubject(text) => Err(Failed::from(text)),

@@ -50,6 +50,7 @@ impl Subject for Toy {
                     (0..40_000).try_fold(y, |y, _| y.affine(1., 0.))?
                 }
                 "error" => x.matmul(&weight)?,
+                "cut" => (x.broadcast_matmul(&weight)?.detach() * 2.)?,
                 "time first" => x.broadcast_matmul(&weight)?.transpose(0, 1)?, // (l, b, d)
                 _ => x.broadcast_matmul(&weight)?,                             // (b, l, d)
             };

@@ -77,12 +77,13 @@ impl Tally {
         }
         Some(match &listed.work {
             Work::Check(job) => match trials::run(suite, job, options.point.as_deref()) {
-                Ok(Done { points, unlocked, unverified }) => {
+                Ok(Done { points, unlocked, unverified, sight }) => {
                     self.unverified.extend(unverified);
                     self.passed += 1;
                     self.points.insert((listed.case.clone(), job.device), points);
                     self.unlocked += usize::from(unlocked);
-                    format!("{} {name}, {}", good("ok     "), counted(points, "point"))
+                    let sight = sight.map(|sight| format!(", {sight}")).unwrap_or_default();
+                    format!("{} {name}, {}{sight}", good("ok     "), counted(points, "point"))
                 }
                 Err(text) => {
                     self.failed += 1;

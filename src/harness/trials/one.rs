@@ -9,7 +9,7 @@ use super::lock::{Locked, from_baseline, lock, locks};
 use super::suite::Suite;
 use crate::harness::case::DeviceKind;
 use crate::harness::check::Check;
-use crate::harness::outcome::Outcome;
+use crate::harness::outcome::{Outcome, Sight};
 use crate::harness::report::{Context, failure};
 use crate::harness::run::{Failure, panics};
 use crate::harness::snapshot::{Changed, read_baseline};
@@ -28,6 +28,8 @@ pub struct Done {
     pub unlocked: bool,
     /// Sections of the snapshot that nothing was compared with, because their variants cannot run here.
     pub unverified: Vec<String>,
+    /// How much of the model `shapes` could see, where that is not all.
+    pub sight: Option<Sight>,
 }
 
 /// Runs a trial on a thread of its own, with a stack that is large enough for the graph of a long sequence.
@@ -77,7 +79,8 @@ fn attempt(suite: &Suite, job: &Job, point: Option<&str>) -> Result<Done, String
     let (check, device, locked) = (job.check, job.device, baseline.as_ref());
     let trial = Trial { case, subjects, check, device, point, baseline: locked };
     let mut outcome = zoo::run(&trial).map_err(|error| error.to_string())?;
-    let mut done = Done { points: outcome.points.len(), ..Done::default() };
+    let (points, sight) = (outcome.points.len(), outcome.sight());
+    let mut done = Done { points, sight, ..Done::default() };
     let mut changed = None;
     if let Some(path) = path {
         let (state, unverified) = lock(suite, job, path, locked, &mut outcome);

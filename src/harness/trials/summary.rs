@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
+use crate::harness::outcome::Sight;
+
 /// What was chosen to run.
 #[derive(Debug, Default)]
 pub(super) struct Summary {
@@ -11,6 +13,18 @@ pub(super) struct Summary {
     /// How many were skipped, by reason.
     skipped: BTreeMap<String, usize>,
 }
+
+/// What trials that passed leave to be told at the end.
+#[derive(Debug, Default)]
+pub(super) struct Notes {
+    /// Names of snapshots' sections that no trial could compare with.
+    pub(super) unverified: BTreeSet<String>,
+    /// The trials that saw a part of their model, and how much.
+    pub(super) partial: BTreeMap<String, Sight>,
+}
+
+/// Trials that saw a part of their model that are told one by one.
+const MOST: usize = 8;
 
 impl Summary {
     /// Counts a trial and why it is skipped.
@@ -23,10 +37,11 @@ impl Summary {
     }
 
     /// The lines, for stderr: stdout ends with libtest's own line, which tools read. Nothing for one trial that ran.
-    pub(super) fn text(&self, passed: u64, failed: u64, unverified: &BTreeSet<String>) -> String {
+    pub(super) fn text(&self, passed: u64, failed: u64, notes: &Notes) -> String {
+        let Notes { unverified, partial } = notes;
         let skipped: usize = self.skipped.values().sum();
         // nextest runs each trial in a process of its own, and counts by itself.
-        if self.trials == 1 && skipped == 0 && unverified.is_empty() {
+        if self.trials == 1 && skipped == 0 && unverified.is_empty() && partial.is_empty() {
             return String::new();
         }
         let mut text = format!(
@@ -39,6 +54,12 @@ impl Summary {
         }
         for name in unverified {
             let _ = writeln!(text, "  not verified here, the snapshot of {name}");
+        }
+        for (name, sight) in partial.iter().take(MOST) {
+            let _ = writeln!(text, "  {name} {sight}");
+        }
+        if let Some(others @ 1..) = partial.len().checked_sub(MOST) {
+            let _ = writeln!(text, "  {others} other trials see a part of their model");
         }
         if skipped > 0 {
             text.push_str(
