@@ -9,7 +9,7 @@ use super::align::{Row, Wanted, align, first_wrong};
 use super::cause::{cause, cause_of_unpaired};
 use super::failed::{failed, not_failed};
 use super::tally::Tally;
-use super::{Around, Difference, Disagreement, Finding, Shape, Source, What};
+use super::{Around, Claim, Difference, Disagreement, Finding, Shape, Source, What};
 use crate::dims::Dims;
 use crate::harness::case::{Case, Lock};
 use crate::harness::law::expand::expand;
@@ -52,7 +52,8 @@ pub fn shapes(case: &Case, study: &Study, reference: Option<&Reference<'_>>) -> 
         let watched = Disagreement {
             name: output.clone(),
             gradient: false,
-            against: "a run that nobody watched".into(),
+            claim: Claim::Unwatched,
+            first: None,
             error: *error,
             tolerance: 0.,
         };

@@ -4,22 +4,37 @@ use candle_core::backprop::GradStore;
 use candle_core::{DType, Device, Result, Tensor, Var};
 use candle_nn::Init;
 
-use super::{Gradient, Observation, Values};
+use super::{Gradient, Named, Observation, Values};
 use crate::harness::subject::Inputs;
 use crate::trace::params::fill;
 use crate::trace::tap;
 
 /// The gradients of the outputs' product with a seeded random cotangent.
-pub(super) fn backward(outputs: &[(String, Tensor)], seed: u64) -> Result<GradStore> {
-    let mut loss: Option<Tensor> = None;
-    for (name, output) in outputs.iter().filter(|(_, t)| t.dtype().is_float()) {
+pub(super) fn backward(outputs: &Named, seed: u64) -> Result<GradStore> {
+    backward_from(outputs, &cotangents(outputs, seed)?)
+}
+
+/// For each float output, a seeded random cotangent.
+pub(super) fn cotangents(outputs: &Named, seed: u64) -> Result<Named> {
+    let floats = outputs.iter().filter(|(_, t)| t.dtype().is_float());
+    let cotangents = floats.map(|(name, output)| {
         let init = Init::Randn { mean: 0., stdev: 1. };
         let cotangent = fill(seed, &format!("cotangent of {name}"), &init, output.dims());
         let cotangent = Tensor::from_vec(cotangent, output.shape(), &Device::Cpu)?;
         let cotangent = cotangent.to_dtype(output.dtype())?.to_device(output.device())?;
-        let part = output.mul(&cotangent)?.sum_all()?;
+        Ok((name.clone(), cotangent))
+    });
+    cotangents.collect()
+}
+
+/// The gradients of the outputs' product with `cotangents`.
+pub(super) fn backward_from(outputs: &Named, cotangents: &Named) -> Result<GradStore> {
+    let mut loss: Option<Tensor> = None;
+    for (name, cotangent) in cotangents {
+        let Some((_, output)) = outputs.iter().find(|(own, _)| own == name) else { continue };
+        let part = output.mul(cotangent)?.sum_all()?;
         loss = Some(match loss {
-            Some(sum) => (sum + part.to_dtype(output.dtype())?)?,
+            Some(sum) => (&sum + part.to_dtype(sum.dtype())?)?,
             None => part,
         });
     }

@@ -29,3 +29,13 @@ pub fn same_bits(a: &Tensor, b: &Tensor) -> bool {
     };
     matches!((bits(a), bits(b)), (Ok(a), Ok(b)) if a == b)
 }
+
+/// How far two tensors are apart where that is more than `tolerance`; nothing where they agree. A tolerance of zero asks
+/// for equal values, and NaN agrees with NaN alone.
+pub fn apart(a: &Tensor, b: &Tensor, tolerance: f64) -> Option<f64> {
+    if a.dims() == b.dims() && same_bits(a, b) {
+        return None;
+    }
+    let error = relative_error(a, b).unwrap_or(f64::INFINITY);
+    (error.is_nan() || error > tolerance).then_some(error)
+}

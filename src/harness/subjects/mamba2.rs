@@ -1,11 +1,13 @@
 //! Mamba-2, as a language model or over time series.
 
-use candle_core::Result;
+use candle_core::{Result, Tensor};
 use candle_nn::VarBuilder;
 
 use crate::dims::Dims;
-use crate::harness::subject::{ConfigProblem, Input, Inputs, Model, Outputs, State, Subject};
-use crate::model::mamba2::{Config, Head, Mamba2, Tokens};
+use crate::harness::subject::{
+    ConfigProblem, Input, Inputs, Model, Outputs, State as Kept, Subject,
+};
+use crate::model::mamba2::{Config, Head, LayerState, Mamba2, State, Tokens};
 use crate::scan::Scan;
 
 /// `mamba2`: ids (b, l) → output (b, l, v), or input (b, l, d) → output (b, l, v) with a head of `outputs`.
@@ -53,6 +55,14 @@ impl Subject for Mamba2Subject {
         Ok(Box::new(Streaming { model, input }))
     }
 
+    fn is_causal(&self) -> bool {
+        true
+    }
+
+    fn has_state(&self) -> bool {
+        true
+    }
+
     fn has_reference(&self) -> bool {
         true
     }
@@ -76,14 +86,23 @@ impl Model for Streaming {
         Ok(Outputs::new().with("output", output))
     }
 
-    fn resume(&self, inputs: &Inputs, state: Option<&State>) -> Option<Result<(Outputs, State)>> {
+    fn resume(&self, inputs: &Inputs, state: Option<&Kept>) -> Option<Result<(Outputs, Kept)>> {
         let read_on = || {
             let input = inputs.get(self.input)?;
             let start = self.model.zero_state(input.dim(0)?)?;
             let state = state.and_then(|state| state.downcast_ref()).unwrap_or(&start);
             let (output, state) = self.model.forward_from(input, state, Tokens::default())?; // (b, l, v)
-            Ok((Outputs::new().with("output", output), Box::new(state) as State))
+            Ok((Outputs::new().with("output", output), Box::new(state) as Kept))
         };
         Some(read_on())
+    }
+
+    fn tensors(&self, state: &Kept) -> Vec<(String, Tensor)> {
+        let layers = state.downcast_ref().map(State::layers).unwrap_or_default();
+        let layer = |(i, layer): (usize, &LayerState)| {
+            let window = (format!("layers.{i}.window"), layer.window.clone()); // (b, k - 1, i + 2·g·n)
+            [window, (format!("layers.{i}.ssm"), layer.ssm.clone())] // (b, h, p, n)
+        };
+        layers.iter().enumerate().flat_map(layer).collect()
     }
 }
