@@ -32,8 +32,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
+type Errors = Vec<(String, Scan, f64)>;
+
 /// The error of the loss and of each gradient, by each scan, in f32.
-fn errors(folder: &Path) -> Result<Vec<(String, Scan, f64)>, Box<dyn Error>> {
+fn errors(folder: &Path) -> Result<Errors, Box<dyn Error>> {
     let read = |file: &str| safetensors::load(folder.join(file), &Device::Cpu);
     let (truth, transformers) = (read("truth64.safetensors")?, read("hf.safetensors")?);
     let (config, weights) = checkpoint::load(folder, DType::F32, &Device::Cpu)?;

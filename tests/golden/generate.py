@@ -117,13 +117,20 @@ def draw_weights(model, seed):
 
 def truth(weights, config, ids):
     """The logits (b, l, v) by the recurrence in the weights' own dtype, one token after another."""
+    return hidden_and_logits(weights, config, ids)[1]
+
+
+def hidden_and_logits(weights, config, ids):
+    """What each layer leaves in the residual and at last the final norm, (b, l, d) each; and the logits."""
     eps, heads, groups = config.layer_norm_epsilon, config.num_heads, config.n_groups
-    hidden = weights["backbone.embeddings.weight"][ids]
+    hidden, all_hidden = weights["backbone.embeddings.weight"][ids], []
     for layer in range(config.num_hidden_layers):
         of = lambda name: weights.get(f"backbone.layers.{layer}.{name}")
         hidden = hidden + mixer(lambda name: of("mixer." + name), config, rms(hidden, eps) * of("norm.weight"))
+        all_hidden.append(hidden)
     hidden = rms(hidden, eps) * weights["backbone.norm_f.weight"]
-    return hidden @ weights.get("lm_head.weight", weights["backbone.embeddings.weight"]).T
+    head = weights.get("lm_head.weight", weights["backbone.embeddings.weight"])
+    return [*all_hidden, hidden], hidden @ head.T
 
 
 def mixer(of, config, u):
@@ -177,7 +184,9 @@ def of_truth(model, config, offset):
     weights = {name: value.detach().double() for name, value in model.named_parameters()}
     for b, l in SHAPES:
         ids, case = draw_ids(config, b, l, offset + 10 * l + b), f"b{b}s{l}"
-        data[f"{case}.logits"] = truth(weights, config, ids).float()
+        hidden, logits = hidden_and_logits(weights, config, ids)
+        data |= {f"{case}.hidden.{index}": h.float() for index, h in enumerate(hidden)}
+        data[f"{case}.logits"] = logits.float()
         if (b, l) == SHAPES[-1]:
             loss, gradients = of_loss(weights, config, ids)
             data |= {f"{case}.loss": loss.float().reshape(1), f"{case}.loss_f64": loss.reshape(1)}
