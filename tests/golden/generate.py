@@ -35,6 +35,8 @@ import argparse
 import json
 import math
 import pathlib
+import pickletools
+import zipfile
 
 import torch
 import torch.nn.functional as F
@@ -70,6 +72,7 @@ def main():
             model = make(folder, differs, *((100, 0) if groups == 1 else (groups, 1000 * groups)))
             if name == "g4":
                 save_as_state_spaces(model, folder.with_name("state_spaces"))
+                save_as_views(model.config, folder.with_name("views"))
 
 
 def make(folder, differs, seed, offset):
@@ -237,6 +240,38 @@ def save_as_state_spaces(model, folder):
                   vocab_size=config.vocab_size, ssm_cfg=block, attn_layer_idx=[], attn_cfg={}, rms_norm=True,
                   residual_in_fp32=True, fused_add_norm=True, pad_vocab_size_multiple=8, tie_embeddings=True)
     (folder / "config.json").write_text(json.dumps(fields, indent=2) + "\n")
+
+
+def save_as_views(config, folder):
+    """A small model as a safetensors file; as a pickle of views of one storage; and as one that leads out of it."""
+    folder.mkdir(exist_ok=True)
+    small = dict(vocab_size=16, hidden_size=4, num_hidden_layers=1, num_heads=2, head_dim=4, state_size=2, n_groups=2)
+    config = transformers.Mamba2Config(**{**config.to_dict(), **small})
+    model = transformers.Mamba2ForCausalLM(config)
+    draw_weights(model, 1)
+    weights = {key: value.detach() for key, value in model.state_dict().items() if not tied(config, key)}
+    config.save_pretrained(folder)
+    save(weights, folder / "model.safetensors")
+    storage = torch.cat([value.flatten() for value in weights.values()])
+    parts = storage.split([value.numel() for value in weights.values()])
+    views = {key: part.view(value.shape) for (key, value), part in zip(weights.items(), parts)}
+    torch.save(views, folder / "pytorch_model.bin")
+    for name, offset in (("beyond", storage.numel() - 1), ("hostile", 2**40)):
+        move_last_view(folder / "pytorch_model.bin", folder / f"{name}.bin", offset)
+
+
+def move_last_view(source, target, offset):
+    """Copies a pickle, its last tensor starting at element `offset` of the storage."""
+    with zipfile.ZipFile(source) as whole, zipfile.ZipFile(target, "w") as moved:
+        for entry in whole.infolist():
+            content = whole.read(entry)
+            if entry.filename.endswith("data.pkl"):
+                ops = list(pickletools.genops(content))
+                last = max(index for index, (op, _, _) in enumerate(ops) if op.name == "BINPERSID")
+                start, end = ops[last + 1][2], ops[last + 2][2]
+                # Opcode LONG1, the number of bytes, the bytes.
+                content = content[:start] + b"\x8a\x06" + offset.to_bytes(6, "little") + content[end:]
+            moved.writestr(zipfile.ZipInfo(entry.filename), content)
 
 
 def draw_ids(config, b, l, seed):
