@@ -14,6 +14,9 @@ use crate::trace::params::generator;
 /// Values that a dim of the configuration may take, small first; three at least, so that loops repeat.
 const CANDIDATES: [usize; 19] =
     [3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 15, 16, 18, 20, 21, 24, 28, 30, 32];
+/// How many of them are so small that every length holds three chunks of one: with fewer, a loop is not seen as such and the
+/// run tells nothing.
+const SMALL: usize = 12;
 /// Values for a size of the matrix other than the batch: several times what a dim of the configuration is likely to get,
 /// so that loops over chunks repeat, and far apart, so that the number of chunks differs too.
 const LENGTHS: [usize; 6] = [41, 67, 53, 71, 37, 83];
@@ -21,8 +24,9 @@ const LENGTHS: [usize; 6] = [41, 67, 53, 71, 37, 83];
 const BATCHES: [usize; 5] = [3, 5, 4, 7, 11];
 /// How many configurations are tried for a base.
 const TRIES: usize = 4000;
-/// How many runs with everything varied at once are made beside those, so that two expressions rarely agree by chance.
-const BESIDE: usize = 3;
+/// How many runs with everything varied at once are made beside those at least, so that two expressions rarely agree by
+/// chance; and at most, where some ratio of two dims is still the same in all runs and can be broken.
+const BESIDE: std::ops::Range<usize> = 3..8;
 /// How many without equal dims are enough to choose from.
 const ENOUGH: usize = 200;
 
@@ -48,9 +52,14 @@ pub fn choose(subject: &dyn AnySubject, config: &ConfigMap, fixed: &Dims) -> Vec
             runs.push(bumped);
         }
     }
-    for i in 0..BESIDE {
+    for i in 0..BESIDE.end {
         let other = search.other(&runs, i);
-        runs.extend(other);
+        let tells = |w: &Witness| i < BESIDE.start || broken(&runs, &w.dims) > 0;
+        match other.filter(tells) {
+            Some(witness) => runs.push(witness),
+            None if i < BESIDE.start => {}
+            None => break,
+        }
     }
     runs
 }
@@ -147,10 +156,9 @@ impl<'a> Search<'a> {
             (symbol.clone(), values)
         };
         let sizes = || self.sizes.iter().map(rotated).collect();
-        let all = CANDIDATES.len();
         let drawn = (0..TRIES)
-            .filter_map(|_| self.accepted(self.config_of(&mut random, all)?, sizes()))
-            .filter(|w| coincidences(&w.dims) <= least)
+            .filter_map(|_| self.accepted(self.config_of(&mut random, SMALL)?, sizes()))
+            .filter(|w| coincidences(&w.dims) <= least + 1)
             .take(ENOUGH);
         let best = drawn.max_by_key(|w| (broken(runs, &w.dims), Reverse(sum(w))));
         best.map(|w| Witness { beside: true, ..w })
