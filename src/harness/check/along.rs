@@ -108,7 +108,8 @@ impl Along {
     /// An input that reaches nothing; what the model fails with.
     pub fn reach(&self, range: (usize, usize)) -> std::result::Result<(), Stop> {
         for (input, axis) in &self.axes {
-            if axis.is_none() {
+            let values = self.rig.inputs().get(&input.name)?;
+            if axis.is_none() || values.elem_count() == 0 {
                 continue;
             }
             let pass = self.rig.forward(&self.altered(range, Some(&input.name))?)?;

@@ -10,9 +10,10 @@ use super::Finding;
 use super::along::Along;
 use super::disagreement::Claim;
 use super::pairs::{Held, Pairs, Stop, Verdict, bare};
+use crate::harness::case::DType;
 use crate::harness::plan::Point;
-use crate::harness::run::Named;
 use crate::harness::run::slices::{joined, narrowed, roll, rolled};
+use crate::harness::run::{Named, Setup};
 use crate::harness::study::StudyError;
 
 /// The size that counts rows.
@@ -38,7 +39,12 @@ pub fn batch(of: &Pairs<'_>) -> std::result::Result<Vec<Finding>, StudyError> {
         rows.are_isolated()?;
         rows.are_the_same_alone()?;
         rows.can_be_reordered()?;
-        rows.add_up()
+        // A gradient is a sum whose terms may cancel, so it is judged in f64 where the model can be run so.
+        let exact = Setup { dtype: candle_core::DType::F64, ..setup.clone() };
+        match Along::new(of.subject, &exact, &symbol) {
+            Ok(along) => Rows { along, tolerance: of.tolerance(DType::F64), ..rows }.add_up(),
+            Err(_) => rows.add_up(),
+        }
     })
 }
 

@@ -119,7 +119,11 @@ impl Pairs<'_> {
     /// What is allowed between two computations of the same thing, in the number format of the point.
     pub fn tolerance(&self, dtype: DType) -> f64 {
         let own = self.case.tolerance(self.check.name(), dtype);
-        own.unwrap_or_else(|| rounding(dtype))
+        own.unwrap_or_else(|| match self.check {
+            // Other sizes take other kernels, whose roundings differ by more than those of two ways at one size.
+            Check::Batch | Check::Continuation => 10. * rounding(dtype),
+            _ => rounding(dtype),
+        })
     }
 }
 

@@ -1,9 +1,10 @@
 //! The backward pass, and what is read off values.
 
 use candle_core::backprop::GradStore;
-use candle_core::{DType, Device, Result, Tensor, Var};
+use candle_core::{Device, Result, Tensor, Var};
 use candle_nn::Init;
 
+use super::values::list;
 use super::{Gradient, Named, Observation, Values};
 use crate::harness::subject::Inputs;
 use crate::trace::params::fill;
@@ -16,7 +17,9 @@ pub(super) fn backward(outputs: &Named, seed: u64) -> Result<GradStore> {
 
 /// For each float output, a seeded random cotangent.
 pub(super) fn cotangents(outputs: &Named, seed: u64) -> Result<Named> {
-    let floats = outputs.iter().filter(|(_, t)| t.dtype().is_float());
+    // An empty output adds nothing to a loss, and candle cannot sum it.
+    let has_values = |(_, t): &&(String, Tensor)| t.dtype().is_float() && t.elem_count() > 0;
+    let floats = outputs.iter().filter(has_values);
     let cotangents = floats.map(|(name, output)| {
         let init = Init::Randn { mean: 0., stdev: 1. };
         let cotangent = fill(seed, &format!("cotangent of {name}"), &init, output.dims());
@@ -79,7 +82,7 @@ pub(super) fn first_not_finite(taps: &[tap::Tap], outputs: &[(String, Tensor)]) 
 
 /// The largest magnitude; NaN where any element is, 0 for an empty tensor.
 fn largest(t: &Tensor) -> Result<f64> {
-    let values = t.to_dtype(DType::F64)?.flatten_all()?.to_vec1::<f64>()?;
+    let values = list(t)?;
     Ok(values.iter().fold(
         0.,
         |m, v| {

@@ -134,10 +134,19 @@ fn along(
 pub fn joined(pieces: &[Tensor], axis: usize) -> Result<Tensor> {
     let full: Vec<Tensor> = pieces.iter().filter(|t| t.elem_count() > 0).cloned().collect();
     match full.as_slice() {
-        [] => pieces.first().cloned().ok_or_else(|| candle_core::Error::Msg("no pieces".into())),
+        [] => empty(pieces, axis),
         [one] => one.contiguous(),
         _ => Tensor::cat(&full, axis),
     }
+}
+
+/// Pieces without an element, put together.
+fn empty(pieces: &[Tensor], axis: usize) -> Result<Tensor> {
+    let none = || candle_core::Error::Msg("no pieces".into());
+    let first = pieces.first().ok_or_else(none)?;
+    let mut shape = first.dims().to_vec();
+    shape[axis] = pieces.iter().map(|t| t.dims()[axis]).sum();
+    Tensor::zeros(shape, first.dtype(), first.device())
 }
 
 /// Which axis of a pass's tensors grows with a dim.
