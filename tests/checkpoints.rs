@@ -49,6 +49,33 @@ fn a_pickle_of_state_spaces_is_the_same_model() {
     assert_eq!(logits(&golden("state_spaces")), logits(&golden("g4")));
 }
 
+/// A folder with the configuration of the set `views` and one of its pickles.
+fn views(pickle: &str) -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    let copy = |from, to| std::fs::copy(golden("views").join(from), dir.path().join(to)).unwrap();
+    copy("config.json", "config.json");
+    copy(pickle, "pytorch_model.bin");
+    dir
+}
+
+#[test]
+fn a_pickle_of_views_of_one_storage_is_the_same_model() {
+    let dir = views("pytorch_model.bin");
+    assert_eq!(logits(dir.path()), logits(&golden("views")));
+}
+
+#[rstest]
+#[case("beyond.bin", "expected within the 316 elements of its storage, actual 4 from element 315")]
+#[case(
+    "hostile.bin",
+    "expected within the 316 elements of its storage, actual 4 from element 1099511627776"
+)]
+fn a_view_that_leads_out_of_its_storage_is_an_error(#[case] pickle: &str, #[case] message: &str) {
+    let error = load(views(pickle).path()).unwrap_err();
+    assert!(matches!(error, CheckpointError::Format { .. }), "{error}");
+    assert!(error.to_string().ends_with(message), "{error}");
+}
+
 #[rstest]
 #[case::codestral(|key: &str| format!("model.{key}"))]
 #[case::state_spaces(|key: &str| key.replace("embeddings", "embedding"))]

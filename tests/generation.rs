@@ -1,5 +1,9 @@
 //! Tokens are drawn as the sampling says, by the seed alone, and generation goes on as a whole forward pass would.
 mod common;
+#[path = "../examples/generate/text.rs"]
+mod text;
+
+use std::path::Path;
 
 use candle_core::{D, DType, Device, Result, Tensor};
 use rstest::rstest;
@@ -59,6 +63,27 @@ fn the_likeliest_token_is_taken_at_zero_temperature() {
 #[case(Sampling { top_p: Some(1.5), ..Sampling::GREEDY }, "config: top_p: expected above 0 and at most 1, actual 1.5")]
 fn settings_out_of_bounds_are_refused(#[case] sampling: Sampling, #[case] message: &str) {
     assert_eq!(Sampler::new(sampling).unwrap_err().to_string(), message);
+}
+
+/// é is two tokens: neither alone is text, and the second gives both.
+#[test]
+fn text_streams_in_whole_characters() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join("tokenizer");
+    let tokenizer = text::load(&folder.join("tokenizer.json")).unwrap();
+    let prompt = text::encode(&tokenizer, "café").unwrap();
+    assert_eq!(prompt, [7, 3, 4, 5]);
+
+    let drawn = [8u32, 3, 4, 5, 0, 6, 2].map(Ok::<_, candle_core::Error>);
+    let mut pieces = vec![];
+    let write = |piece: &str| {
+        pieces.push(piece.to_string());
+        Ok(())
+    };
+    text::stream(&tokenizer, &prompt, drawn.into_iter(), write).unwrap();
+    assert_eq!(pieces, [" ca", "f", "é", " ", "a"]);
+
+    let error = text::load(&folder.join("none.json")).unwrap_err().to_string();
+    assert!(error.starts_with(&folder.join("none.json").display().to_string()), "{error}");
 }
 
 #[test]

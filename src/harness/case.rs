@@ -84,6 +84,8 @@ pub struct Case {
     pub expect: Option<Expect>,
     /// For a subject with a known fault: what has to find it.
     pub fault: Option<Fault>,
+    /// Another subject with the same parameters, which has to compute the same.
+    pub reference: Option<Spanned<String>>,
     /// Memory in bytes that one point may take.
     pub budget: u64,
     /// Points that the case may have over all its variants.
@@ -184,6 +186,12 @@ impl Case {
         let mine = self.tolerance.iter().filter(|one| one.check.value == check);
         let exact = mine.clone().find(|one| one.dtype == Some(dtype));
         exact.or_else(|| mine.clone().find(|one| one.dtype.is_none())).map(|one| one.value)
+    }
+
+    /// The subject to compare with: the one that the case names, or the right twin of a subject with a known fault.
+    pub fn reference(&self) -> Option<&Spanned<String>> {
+        let twin = || self.fault.as_ref().and_then(|fault| fault.twin.as_ref());
+        self.reference.as_ref().or_else(twin)
     }
 
     /// The place that a path of keys and list indices leads to: see [`Source::locate`].

@@ -4,16 +4,27 @@
 //! nothing of text. [`crate::harness::report`] says it.
 
 pub mod align;
+pub mod along;
+pub mod batch;
+pub mod causal;
 pub mod cause;
+pub mod continuation;
+mod disagreement;
 pub mod failed;
 mod finding;
 pub mod finite;
 pub mod gradients;
+pub mod pairs;
 pub mod scans;
 pub mod shapes;
 pub mod tally;
+mod watched;
 
+pub use disagreement::*;
 pub use finding::*;
+
+use super::case::Case;
+use super::subject::AnySubject;
 
 /// The checks there are, in the order in which a case's trials are listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -24,8 +35,16 @@ pub enum Check {
     Gradients,
     /// No value is NaN or infinite.
     Finite,
-    /// The model and its reference agree, values and gradients.
+    /// Rows of a batch have nothing to do with one another.
+    Batch,
+    /// Nothing depends on later places of the sequence.
+    Causal,
+    /// A sequence read in pieces is the sequence read as a whole.
+    Continuation,
+    /// The model and its definition agree, values and gradients.
     Scans,
+    /// The model and another subject agree, values and gradients.
+    Reference,
     /// A subject with a known fault: the checks that the case names find it, and the right twin is clean.
     Caught,
 }
@@ -43,7 +62,16 @@ pub enum Arity {
 
 impl Check {
     /// Those that a case can name.
-    pub const ALL: [Self; 4] = [Self::Shapes, Self::Gradients, Self::Finite, Self::Scans];
+    pub const ALL: [Self; 8] = [
+        Self::Shapes,
+        Self::Gradients,
+        Self::Finite,
+        Self::Batch,
+        Self::Causal,
+        Self::Continuation,
+        Self::Scans,
+        Self::Reference,
+    ];
 
     /// The name that cases and trials use.
     pub fn name(self) -> &'static str {
@@ -51,7 +79,11 @@ impl Check {
             Self::Shapes => "shapes",
             Self::Gradients => "gradients",
             Self::Finite => "finite",
+            Self::Batch => "batch",
+            Self::Causal => "causal",
+            Self::Continuation => "continuation",
             Self::Scans => "scans",
+            Self::Reference => "reference",
             Self::Caught => "caught",
         }
     }
@@ -61,12 +93,42 @@ impl Check {
         Self::ALL.into_iter().find(|check| check.name() == name)
     }
 
+    /// What of the case or its subject it needs and does not find; nothing where it can be made.
+    pub fn lacks(self, case: &Case, subject: &dyn AnySubject) -> Option<String> {
+        let name = subject.name();
+        let has_size = |size: &str| subject.sizes().iter().any(|(own, _)| *own == size);
+        let (has, what) = match self {
+            Self::Batch => (
+                has_size("batch") && subject.has_independent_rows(),
+                format!("`batch` needs a size `batch` and independent rows, which `{name}` does not have"),
+            ),
+            Self::Causal => (
+                has_size("seq") && subject.is_causal(),
+                format!("`causal` needs a size `seq` and a causal model, and `{name}` says `is_causal` of none"),
+            ),
+            Self::Continuation => (
+                has_size("seq") && subject.has_state(),
+                format!("`continuation` reads on from a state, and `{name}` has none"),
+            ),
+            Self::Scans => (
+                subject.has_reference(),
+                format!("`scans` compares with a reference, and `{name}` has none"),
+            ),
+            Self::Reference => (
+                case.reference().is_some(),
+                "`reference` compares with another subject, and the case names none: add `reference: NAME`".into(),
+            ),
+            _ => return None,
+        };
+        (!has).then_some(what)
+    }
+
     /// How it sees the points.
     pub fn arity(self) -> Arity {
         match self {
             Self::Shapes | Self::Caught => Arity::Rerun,
             Self::Gradients | Self::Finite => Arity::Point,
-            Self::Scans => Arity::Pair,
+            _ => Arity::Pair,
         }
     }
 }

@@ -6,6 +6,7 @@
 
 mod blind;
 mod causes;
+mod claims;
 mod difference;
 mod lines;
 mod others;
@@ -142,7 +143,8 @@ fn body(case: &Case, finding: &Finding) -> String {
         }
         What::Gradient(problem) => others::gradient(problem, finding.tally.failing.as_ref()),
         What::NotFinite { step, place } => others::not_finite(step, place.as_ref()),
-        What::Disagree(disagreement) => others::disagree(disagreement),
+        What::Disagree(disagreement) => claims::disagree(disagreement),
+        What::Inconclusive(why) => claims::inconclusive(why),
         What::NotCaught { expected, actual } => others::not_caught(expected, actual),
         What::TooLarge { bytes } => others::too_large(*bytes, case.budget),
     }

@@ -3,6 +3,8 @@
 mod backward;
 mod failure;
 mod inputs;
+mod rig;
+pub mod slices;
 mod values;
 
 use std::collections::BTreeMap;
@@ -22,7 +24,8 @@ pub use failure::Failure;
 use failure::caught;
 pub(crate) use failure::panics;
 use inputs::inputs;
-pub use values::{relative_error, same_bits};
+pub use rig::{Pass, Rig};
+pub use values::{apart, relative_error, same_bits};
 
 /// One run to be made: a configuration at some sizes.
 #[derive(Debug, Clone)]
@@ -83,13 +86,16 @@ pub struct Gradient {
     pub finite: bool,
 }
 
+/// Tensors by name.
+pub type Named = Vec<(String, Tensor)>;
+
 /// Tensors of a run, by name.
 #[derive(Debug, Clone, Default)]
 pub struct Values {
     /// The outputs.
-    pub outputs: Vec<(String, Tensor)>,
+    pub outputs: Named,
     /// The gradients of parameters and float inputs.
-    pub gradients: Vec<(String, Tensor)>,
+    pub gradients: Named,
 }
 
 /// How far a run goes.

@@ -140,9 +140,9 @@ pub fn inferred(
     Ok(study)
 }
 
-/// Whether a run can stand for others: it reached its end, and no tensor is empty.
+/// Whether a run can stand for others: it reached its end, and not by having nothing to do.
 fn works(run: &Observation) -> bool {
-    run.failure.is_none() && !run.steps.iter().any(|step| step.shape.contains(&0))
+    run.failure.is_none() && run.dims.iter().all(|(_, n)| n > 0)
 }
 
 fn witness_setup(witness: &Witness, seed: u64) -> Setup<'_> {
@@ -256,16 +256,17 @@ pub fn element_type(dtype: CaseDType) -> DType {
     }
 }
 
-/// About what a run at the point takes: every step and parameter, each with its gradient, twice for what is between.
+/// About what a run at the point takes: every step and parameter, each with its gradient, twice for what is between. What
+/// has no law cannot be told.
 fn bytes(law: &Law, point: &Point) -> u64 {
     let size = |axes: &crate::dims::Axes| -> f64 {
-        axes.eval(&point.dims).map_or(f64::MAX, |s| s.iter().map(|&n| n as f64).product())
+        axes.eval(&point.dims).map_or(0., |s| s.iter().map(|&n| n as f64).product())
     };
     fn elements(items: &[Item], dims: &Dims, size: &dyn Fn(&crate::dims::Axes) -> f64) -> f64 {
         let one = |item: &Item| match item {
             Item::Step(step) => size(&step.axes),
             Item::Loop(l) => {
-                l.count.eval(dims).map_or(f64::MAX, |n| n as f64 * elements(&l.body, dims, size))
+                l.count.eval(dims).map_or(0., |n| n as f64 * elements(&l.body, dims, size))
             }
         };
         items.iter().map(one).sum()

@@ -79,6 +79,22 @@ pub trait Subject: Send + Sync {
     /// Whatever building it can fail with.
     fn build(&self, config: &Self::Config, vb: VarBuilder<'_>) -> Result<Box<dyn Model>>;
 
+    /// Whether the rows of a batch have nothing to do with one another, as the check `batch` holds; of a model that mixes
+    /// them on purpose, as batch normalisation does in training, this is false.
+    fn has_independent_rows(&self) -> bool {
+        true
+    }
+
+    /// Whether nothing at a place in the sequence depends on later places, for the check `causal`.
+    fn is_causal(&self) -> bool {
+        false
+    }
+
+    /// Whether the model can read on from a state, for the check `continuation`: see [`Model::resume`].
+    fn has_state(&self) -> bool {
+        false
+    }
+
     /// Whether [`Subject::reference`] gives a model; asked at list time, when nothing is built.
     fn has_reference(&self) -> bool {
         false
@@ -106,6 +122,11 @@ pub trait Model {
     /// and the next state. `None` for a model that keeps no state.
     fn resume(&self, _inputs: &Inputs, _state: Option<&State>) -> Option<Result<(Outputs, State)>> {
         None
+    }
+
+    /// The tensors in a state of its own, by name, so that two states can be compared; none by default.
+    fn tensors(&self, _state: &State) -> Vec<(String, Tensor)> {
+        Vec::new()
     }
 }
 

@@ -12,7 +12,8 @@ pub use mamba2::Mamba2Subject;
 
 /// All of them.
 pub fn shipped() -> Registry {
-    Registry::new().with(DenseSsmSubject).with(Mamba2Subject)
+    let subjects = Registry::new().with(DenseSsmSubject);
+    Mamba2Subject::ALL.into_iter().fold(subjects, Registry::with)
 }
 
 impl From<ConfigError> for ConfigProblem {

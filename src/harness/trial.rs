@@ -1,20 +1,30 @@
 //! One trial: one check of one case, over all its points on one device.
 
-use super::case::{Case, CaseError, CaseErrors, DeviceKind, Fault, Spanned, suggest};
+mod choice;
+mod sever;
+
+use super::case::{Case, CaseErrors, DeviceKind, Fault};
+use super::check::batch::batch;
+use super::check::causal::causal;
+use super::check::continuation::continuation;
 use super::check::failed::failed;
 use super::check::finite::finite;
 use super::check::gradients::gradients;
-use super::check::scans::scans;
+use super::check::pairs::Pairs;
+use super::check::scans::{reference, scans};
 use super::check::shapes::{Reference, shapes};
-use super::check::{Check, Finding, Source, What, WrongGradient};
+use super::check::{Check, Finding, Source};
 use super::law::Law;
 use super::outcome::Outcome;
 use super::plan::{Plan, Point, VariantPlan, plan};
 use super::registry::Registry;
-use super::run::{Depth, Probed, probed};
+use super::run::Depth;
 use super::snapshot::{Section, Snapshot};
-use super::study::{Study, StudyError, inferred, setup, study};
+use super::study::{Study, StudyError, inferred, study};
 use super::subject::{AnySubject, Described};
+
+pub use choice::checks;
+use sever::sever;
 
 /// Why a trial could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -53,51 +63,6 @@ pub struct Trial<'a> {
     pub point: Option<&'a str>,
     /// What is locked.
     pub baseline: Option<&'a Snapshot>,
-}
-
-/// The checks that a case runs: those it names, or all that the subject has what they need for.
-///
-/// # Errors
-/// A name that is no check, or a check that the subject cannot have, at its place in the case.
-pub fn checks(case: &Case, subject: &dyn AnySubject) -> Result<Vec<Check>, CaseErrors> {
-    let faults: Vec<CaseError> = named(case)
-        .filter_map(|name| Some(case.error(name.at, wrong(&name.value, subject)?)))
-        .collect();
-    if let Some(errors) = CaseErrors::collect(faults) {
-        return Err(errors);
-    }
-    if case.fault.is_some() {
-        return Ok(vec![Check::Caught]);
-    }
-    if case.expect.is_some() {
-        return Ok(vec![Check::Shapes]);
-    }
-    let has = |check: &Check| *check != Check::Scans || subject.has_reference();
-    Ok(match &case.checks {
-        Some(named) => named.iter().filter_map(|name| Check::named(&name.value)).collect(),
-        None => Check::ALL.into_iter().filter(has).collect(),
-    })
-}
-
-/// Every check that a case names, wherever it does.
-fn named(case: &Case) -> impl Iterator<Item = &Spanned<String>> {
-    let chosen = case.checks.iter().flatten();
-    let catching = case.fault.iter().flat_map(|fault| &fault.caught_by);
-    chosen.chain(catching).chain(case.tolerance.iter().map(|tolerance| &tolerance.check))
-}
-
-/// What is wrong with a name of a check, if anything is.
-fn wrong(name: &str, subject: &dyn AnySubject) -> Option<String> {
-    match Check::named(name) {
-        None => {
-            let known = suggest(name, Check::ALL.iter().map(|check| check.name()));
-            Some(format!("there is no check `{name}`; {known}"))
-        }
-        Some(Check::Scans) if !subject.has_reference() => {
-            Some(format!("`scans` compares with a reference, and `{}` has none", subject.name()))
-        }
-        Some(_) => None,
-    }
 }
 
 /// Runs a trial.
@@ -140,11 +105,32 @@ pub fn run(trial: &Trial<'_>) -> Result<Outcome, TrialError> {
                 outcome.findings.extend(finite(&study));
             }
             Check::Caught => {}
-            Check::Scans => outcome.findings.extend(scans(trial.case, variant, points, subject)?),
+            pair => outcome.findings.extend(compared(trial, pair, subject, variant, points)?),
         }
     }
     outcome.snapshot = (trial.check == Check::Shapes).then_some(Snapshot { sections });
     Ok(outcome)
+}
+
+/// What a check finds that compares passes with one another.
+fn compared(
+    trial: &Trial<'_>,
+    check: Check,
+    model: &dyn AnySubject,
+    variant: &VariantPlan,
+    points: &[Point],
+) -> Result<Vec<Finding>, TrialError> {
+    let pairs = Pairs { check, case: trial.case, variant, points, subject: model };
+    Ok(match (check, trial.case.reference()) {
+        (Check::Batch, _) => batch(&pairs)?,
+        (Check::Causal, _) => causal(&pairs)?,
+        (Check::Continuation, _) => continuation(&pairs)?,
+        (Check::Scans, _) => scans(&pairs)?,
+        (Check::Reference, Some(other)) => {
+            reference(&pairs, subject(trial.subjects, &other.value)?)?
+        }
+        _ => Vec::new(),
+    })
 }
 
 /// The subject of that name.
@@ -210,46 +196,6 @@ fn study_shapes(
         }
     };
     Ok((study, findings))
-}
-
-/// Finds the taps between which a missing gradient was lost, by running the point again with a probe behind each tap.
-///
-/// The taps stand in the order of the forward pass, which a gradient runs backwards.
-fn sever(
-    trial: &Trial<'_>,
-    subject: &dyn AnySubject,
-    variant: &VariantPlan,
-    finding: &mut Finding,
-) {
-    let What::Gradient(problem) = &mut finding.what else { return };
-    let point = variant.points.iter().find(|p| Some(&p.name) == finding.tally.failed.first());
-    let search = match problem.wrong {
-        WrongGradient::Missing => cut,
-        WrongGradient::NotFinite => turned,
-        _ => return,
-    };
-    let (Some(point), DeviceKind::Cpu) = (point, trial.device) else { return };
-    let taps = probed(subject, &setup(trial.case, variant, point, &candle_core::Device::Cpu));
-    problem.severed = Some(search(&taps));
-}
-
-/// The last tap that no gradient passed, and the first after it that one did. Where there is none, the first whose value
-/// has no graph behind it: an op without backward, or a `detach`, made it.
-fn cut(taps: &[Probed]) -> (Option<String>, Option<String>) {
-    let without = |tap: &Probed| tap.tracked && tap.passed == Some(false);
-    let last = taps.iter().rposition(without);
-    let after = &taps[last.map_or(0, |i| i + 1)..];
-    let passed = after.iter().find(|tap| tap.passed == Some(true));
-    let first = passed.or_else(|| after.iter().find(|tap| !tap.tracked));
-    (last.map(|i| taps[i].name.clone()), first.map(|tap| tap.name.clone()))
-}
-
-/// The last tap whose gradient is not finite, and the first after it whose gradient still is.
-fn turned(taps: &[Probed]) -> (Option<String>, Option<String>) {
-    let seen = |tap: &&Probed| tap.passed == Some(true);
-    let last = taps.iter().rposition(|tap| seen(&tap) && !tap.finite);
-    let first = taps[last.map_or(0, |i| i + 1)..].iter().find(|tap| seen(tap) && tap.finite);
-    (last.map(|i| taps[i].name.clone()), first.map(|tap| tap.name.clone()))
 }
 
 /// The law of the right twin of a subject with a fault.

@@ -32,6 +32,8 @@ pub struct Small {
     params: &'static [(&'static str, &'static str)],
     forward: Arc<Forward>,
     reference: Option<Arc<Forward>>,
+    rows_mix: bool,
+    causal: bool,
 }
 
 /// A subject of the zoo.
@@ -41,7 +43,15 @@ pub fn small(
     params: &'static [(&'static str, &'static str)],
     forward: impl Fn(&Parts<'_>) -> Result<Tensor> + Send + Sync + 'static,
 ) -> Small {
-    Small { name, inputs, params, forward: Arc::new(forward), reference: None }
+    Small {
+        name,
+        inputs,
+        params,
+        forward: Arc::new(forward),
+        reference: None,
+        rows_mix: false,
+        causal: false,
+    }
 }
 
 impl Small {
@@ -49,6 +59,11 @@ impl Small {
     pub fn against(mut self, other: &Small) -> Small {
         self.reference = Some(other.forward.clone());
         self
+    }
+
+    /// Says that a row means something by its place in the batch.
+    pub fn mixing_rows(self) -> Small {
+        Small { rows_mix: true, ..self }
     }
 
     fn model(
@@ -131,6 +146,14 @@ impl Subject for Small {
 
     fn build(&self, config: &Self::Config, vb: VarBuilder<'_>) -> Result<Box<dyn Model>> {
         self.model(&self.forward, config, &vb)
+    }
+
+    fn has_independent_rows(&self) -> bool {
+        !self.rows_mix
+    }
+
+    fn is_causal(&self) -> bool {
+        self.causal
     }
 
     fn has_reference(&self) -> bool {

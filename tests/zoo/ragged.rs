@@ -33,4 +33,5 @@ fn loaded(name: &'static str, join: fn(&[Tensor], usize) -> Result<Tensor>) -> S
         let states = Tensor::stack(&states(&u, &parts.get("A")?)?, 1)?;
         output(parts, &tap("states", states)?) // (b, l, i)
     })
+    .mixing_rows()
 }

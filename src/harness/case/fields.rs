@@ -14,7 +14,7 @@ use super::verdict::{expect, fault, tolerance};
 use super::{Case, Lock, Variant};
 
 /// Every field of a case.
-const FIELDS: [&str; 21] = [
+const FIELDS: [&str; 22] = [
     "subject",
     "why",
     "config",
@@ -30,6 +30,7 @@ const FIELDS: [&str; 21] = [
     "tags",
     "lock",
     "expect",
+    "reference",
     "twin",
     "caught_by",
     "at",
@@ -95,6 +96,7 @@ fn fields(reader: &mut Reader<'_>, path: CasePath) -> Case {
             .unwrap_or_default(),
         expect: field(reader, "expect", expect),
         fault: fault(reader),
+        reference: text(reader, "reference"),
         budget: field(reader, "budget", budget).unwrap_or(DEFAULT_BUDGET),
         max_points: field(reader, "max_points", max_points).unwrap_or(DEFAULT_POINTS),
         matrix,

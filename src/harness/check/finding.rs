@@ -3,6 +3,7 @@
 use super::Check;
 use super::align::Row;
 use super::cause::Cause;
+use super::disagreement::{Disagreement, Inconclusive};
 use super::tally::Tally;
 use crate::dims::{Axes, Condition, Dims};
 use crate::harness::law::{Unlawful, starred};
@@ -61,6 +62,8 @@ pub enum What {
     },
     /// Two computations that should agree do not.
     Disagree(Box<Disagreement>),
+    /// A check could not tell anything, which is no pass.
+    Inconclusive(Inconclusive),
     /// A known fault was not caught as its case says.
     NotCaught {
         /// What the case says.
@@ -102,7 +105,7 @@ impl What {
             Self::Failed(failed) => failed.failure.op.as_deref(),
             Self::Gradient(problem) => Some(&problem.parameter),
             Self::NotFinite { step, .. } => Some(step),
-            Self::Disagree(disagreement) => Some(&disagreement.name),
+            Self::Disagree(d) => Some(d.first.as_ref().map_or(&d.name, |first| &first.step)),
             Self::Unlawful(Unlawful::Axis { step, .. }, _) => Some(step),
             _ => None,
         }
@@ -119,6 +122,7 @@ impl What {
             },
             Self::Failed(failed) => failed.failure.places.iter().take(1).cloned().collect(),
             Self::NotFinite { place, .. } => place.iter().cloned().collect(),
+            Self::Disagree(d) => d.first.iter().flat_map(|first| first.places()).collect(),
             _ => Vec::new(),
         }
     }
@@ -220,19 +224,4 @@ pub enum WrongGradient {
     Zero,
     /// It is not zero where the case says so.
     NotZero(Condition),
-}
-
-/// Two computations that differ.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Disagreement {
-    /// The output, or the parameter whose gradient it is.
-    pub name: String,
-    /// Whether it is a gradient.
-    pub gradient: bool,
-    /// What it was compared with.
-    pub against: String,
-    /// max |a − b| / max |b|.
-    pub error: f64,
-    /// What is allowed.
-    pub tolerance: f64,
 }

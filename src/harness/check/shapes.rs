@@ -9,7 +9,8 @@ use super::align::{Row, Wanted, align, first_wrong};
 use super::cause::{cause, cause_of_unpaired};
 use super::failed::{failed, not_failed};
 use super::tally::Tally;
-use super::{Around, Difference, Disagreement, Finding, Shape, Source, What};
+use super::watched::{found, watched};
+use super::{Around, Difference, Finding, Shape, Source, What};
 use crate::dims::Dims;
 use crate::harness::case::{Case, Lock};
 use crate::harness::law::expand::{Expected, expand};
@@ -48,16 +49,7 @@ pub fn shapes(case: &Case, study: &Study, reference: Option<&Reference<'_>>) -> 
     };
     let mut findings = refused(study);
     findings.extend(missing_names(case, study));
-    findings.extend(study.watched.iter().map(|(output, error)| {
-        let watched = Disagreement {
-            name: output.clone(),
-            gradient: false,
-            against: "a run that nobody watched".into(),
-            error: *error,
-            tolerance: 0.,
-        };
-        found(study, What::Disagree(Box::new(watched)))
-    }));
+    findings.extend(watched(study));
     let by_law = |f: &Finding| matches!(&f.what, What::Shape(d) if d.source == Source::Law);
     // Points cannot be blamed for a law that could not be stated.
     let difference = difference.filter(|f| study.unlawful.is_empty() || !by_law(f));
@@ -82,12 +74,6 @@ fn before_errors(wrong: Option<Finding>, failed: Vec<Finding>) -> Vec<Finding> {
     let explained = |f: &Finding| f.tally.failed.iter().all(|p| wrong.tally.failed.contains(p));
     let others: Vec<Finding> = failed.into_iter().filter(|f| !explained(f)).collect();
     std::iter::once(wrong).chain(others).collect()
-}
-
-/// A finding about the variant as a whole.
-fn found(study: &Study, what: What) -> Finding {
-    let points = study.seen.iter().map(|seen| (&seen.point, true));
-    Finding::of_shapes(study, Tally::new(points), what)
 }
 
 fn refused(study: &Study) -> Vec<Finding> {

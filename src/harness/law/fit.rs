@@ -4,15 +4,20 @@
 //! gives the axis's extent in every run. Since each dim that can be varied was, by itself, few expressions survive; of
 //! these the simplest is taken: a dim, a product, a ceil division, a sum of few, a constant last where a dim would do.
 
+mod forms;
+
 use std::cell::RefCell;
 use std::collections::HashMap;
 
 use crate::dims::{Dims, Expr};
+use forms::{by_constants, ceilings, products};
 
 type Extents = Vec<i64>;
 
 /// The expressions that witness runs can tell apart.
 pub struct Fit {
+    /// Dims that no run varies.
+    still: Vec<(Expr, Extents)>,
     /// Products of up to three dims, simplest first.
     products: Vec<(Expr, Extents)>,
     /// Products with a ceil division of a size, or with an exact quotient: only where nothing simpler fits.
@@ -33,10 +38,13 @@ impl Fit {
         let order = runs.first().map(|d| (*d).clone()).unwrap_or_default();
         let over = |e: &Expr| -> Option<Extents> { runs.iter().map(|d| e.eval(d).ok()).collect() };
         let named = order.iter().map(|(symbol, _)| Expr::dim(symbol));
-        let symbols: Vec<(Expr, Extents)> = named
-            .filter_map(|e| Some((e.clone(), over(&e)?)))
-            .filter(|(_, extents)| extents.iter().any(|&n| n != 1))
-            .collect();
+        let symbols: Vec<(Expr, Extents)> =
+            named.filter_map(|e| Some((e.clone(), over(&e)?))).collect();
+        // A dim that is the same in every run would fit anything that is not told apart by it, so it stands for itself
+        // alone and is no part of an expression.
+        let (symbols, still): (Vec<_>, Vec<_>) =
+            symbols.into_iter().partition(|(_, extents)| constant(extents).is_none());
+        let still = still.into_iter().filter(|(_, x)| x.first() != Some(&1)).collect();
         let products = products(&symbols);
         let ceilings = ceilings(&symbols, sizes, &over);
         let up_to_two: Vec<_> = products.iter().filter(|(e, _)| degree(e) <= 2).collect();
@@ -59,7 +67,15 @@ impl Fit {
         for (i, (_, extents)) in products.iter().enumerate() {
             by_extents.entry(extents.clone()).or_insert(i);
         }
-        Self { products, quotients: by_dims, fixed, by_extents, known: RefCell::default(), order }
+        Self {
+            still,
+            products,
+            quotients: by_dims,
+            fixed,
+            by_extents,
+            known: RefCell::default(),
+            order,
+        }
     }
 
     /// The simplest expression with these extents, one a run; `None` where none is known.
@@ -75,7 +91,9 @@ impl Fit {
 
     fn search(&self, extents: &Extents) -> Option<Expr> {
         let quotient = || self.quotients.iter().find(|(_, x)| x == extents).map(|(e, _)| e.clone());
+        let still = || self.still.iter().find(|(_, x)| x == extents).map(|(e, _)| e.clone());
         self.product(extents)
+            .or_else(still)
             .or_else(|| constant(extents))
             .or_else(|| self.multiple(extents))
             .or_else(|| self.two_terms(extents))
@@ -142,70 +160,6 @@ impl Fit {
         };
         small().or_else(product).or_else(doubled).or_else(negated)
     }
-}
-
-fn products(symbols: &[(Expr, Extents)]) -> Vec<(Expr, Extents)> {
-    let mut all: Vec<(Expr, Extents)> = symbols.to_vec();
-    let grow = |shorter: &[(usize, Expr, Extents)]| -> Vec<(usize, Expr, Extents)> {
-        let longer = shorter.iter().flat_map(|(last, e, x)| {
-            symbols
-                .iter()
-                .enumerate()
-                .skip(*last)
-                .map(|(i, (s, y))| (i, e.clone() * s.clone(), times(x, y)))
-        });
-        longer.collect()
-    };
-    let ones: Vec<_> =
-        symbols.iter().enumerate().map(|(i, (e, x))| (i, e.clone(), x.clone())).collect();
-    let pairs = grow(&ones);
-    let triples = grow(&pairs);
-    all.extend(pairs.into_iter().chain(triples).map(|(_, e, x)| (e, x)));
-    all
-}
-
-/// Quotients that vary over the runs: of a size with rounding, of other dims only where they divide exactly.
-fn ceilings(
-    symbols: &[(Expr, Extents)],
-    sizes: &[&str],
-    over: &dyn Fn(&Expr) -> Option<Extents>,
-) -> Vec<(Expr, Extents)> {
-    let is_size = |e: &Expr| e.as_dim().is_some_and(|symbol| sizes.contains(&symbol));
-    let exact = |x: &Extents, y: &Extents| x.iter().zip(y).all(|(x, y)| *y > 1 && x % y == 0);
-    let pairs = symbols.iter().flat_map(|a| symbols.iter().map(move |b| (a, b)));
-    let rounded =
-        pairs.clone().filter(|((a, x), (b, y))| is_size(a) && !is_size(b) && x.first() > y.first());
-    let exact = pairs.filter(|((a, x), (b, y))| a != b && !is_size(a) && exact(x, y));
-    rounded
-        .chain(exact)
-        .map(|((a, _), (b, _))| a.ceil_div(b))
-        .filter_map(|e| Some((e.clone(), over(&e)?)))
-        .filter(|(_, x)| x.iter().any(|n| *n != x[0]))
-        .collect()
-}
-
-/// Quotients of a size by a constant of the model, each with the constant: windows and strides, `ceil((l - 1)/2)`, and
-/// padding to a multiple, without an offset.
-fn by_constants(
-    symbols: &[(Expr, Extents)],
-    sizes: &[&str],
-    over: &dyn Fn(&Expr) -> Option<Extents>,
-) -> Vec<(Expr, Extents, i64)> {
-    let is_size = |e: &Expr| e.as_dim().is_some_and(|symbol| sizes.contains(&symbol));
-    let sized: Vec<&Expr> = symbols.iter().map(|(e, _)| e).filter(|e| is_size(e)).collect();
-    let offsets = std::iter::once(0).chain((1..=8).flat_map(|n| [-n, n]));
-    let forms = offsets.flat_map(|offset| {
-        let most = if offset == 0 { 32 } else { 8 };
-        (2..=most).map(move |by| (offset, by))
-    });
-    let all = forms.flat_map(|(offset, by)| sized.iter().map(move |e| (*e, offset, by)));
-    all.filter_map(|(e, offset, by)| {
-        let whole = if offset == 0 { e.clone() } else { e.clone() + Expr::constant(offset) };
-        let quotient = whole.ceil_div(&Expr::constant(by));
-        let extents = over(&quotient)?;
-        extents.iter().any(|n| *n != extents[0]).then_some((quotient, extents, by))
-    })
-    .collect()
 }
 
 /// The number of factors of a product.

@@ -1,6 +1,7 @@
 //! Choosing the runs from which a law is inferred.
 
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 
 use rand::Rng;
 use rand::seq::IndexedRandom;
@@ -14,15 +15,21 @@ use crate::trace::params::generator;
 /// Values that a dim of the configuration may take, small first; three at least, so that loops repeat.
 const CANDIDATES: [usize; 19] =
     [3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 15, 16, 18, 20, 21, 24, 28, 30, 32];
+/// How many of them are so small that every length holds three chunks of one: with fewer, a loop is not seen as such and the
+/// run tells nothing.
+const SMALL: usize = 12;
 /// Values for a size of the matrix other than the batch: several times what a dim of the configuration is likely to get,
 /// so that loops over chunks repeat, and far apart, so that the number of chunks differs too.
 const LENGTHS: [usize; 6] = [41, 67, 53, 71, 37, 83];
 /// Values for the batch.
-const BATCHES: [usize; 5] = [3, 5, 4, 7, 11];
+const BATCHES: [usize; 8] = [3, 5, 4, 7, 11, 13, 17, 19];
 /// How many configurations are tried for a base.
 const TRIES: usize = 4000;
-/// How many runs with everything varied at once are made beside those, so that two expressions rarely agree by chance.
-const BESIDE: usize = 3;
+/// How many runs with everything varied at once are made beside those at least, so that two expressions rarely agree by
+/// chance; and at most, where some ratio of two dims is still the same in all runs and can be broken.
+const BESIDE: std::ops::Range<usize> = 3..8;
+/// How many different ratios of two dims the runs should have.
+const RATIOS: usize = 3;
 /// How many without equal dims are enough to choose from.
 const ENOUGH: usize = 200;
 
@@ -48,9 +55,14 @@ pub fn choose(subject: &dyn AnySubject, config: &ConfigMap, fixed: &Dims) -> Vec
             runs.push(bumped);
         }
     }
-    for i in 0..BESIDE {
+    for i in 0..BESIDE.end {
         let other = search.other(&runs, i);
-        runs.extend(other);
+        let tells = |w: &Witness| i < BESIDE.start || broken(&runs, &w.dims) > 0;
+        match other.filter(tells) {
+            Some(witness) => runs.push(witness),
+            None if i < BESIDE.start => {}
+            None => break,
+        }
     }
     runs
 }
@@ -147,10 +159,9 @@ impl<'a> Search<'a> {
             (symbol.clone(), values)
         };
         let sizes = || self.sizes.iter().map(rotated).collect();
-        let all = CANDIDATES.len();
         let drawn = (0..TRIES)
-            .filter_map(|_| self.accepted(self.config_of(&mut random, all)?, sizes()))
-            .filter(|w| coincidences(&w.dims) <= least)
+            .filter_map(|_| self.accepted(self.config_of(&mut random, SMALL)?, sizes()))
+            .filter(|w| coincidences(&w.dims) <= least + 1)
             .take(ENOUGH);
         let best = drawn.max_by_key(|w| (broken(runs, &w.dims), Reverse(sum(w))));
         best.map(|w| Witness { beside: true, ..w })
@@ -236,17 +247,22 @@ fn sum(witness: &Witness) -> usize {
     witness.dims.iter().map(|(_, n)| n).sum()
 }
 
-/// How many pairs of dims have one ratio in all runs so far and another at `dims`.
+/// How many pairs of dims have few ratios in the runs so far and another one at `dims`: two expressions that agree where a
+/// ratio takes one or two values rarely agree where it takes more.
 fn broken(runs: &[Witness], dims: &Dims) -> usize {
     let Some(base) = runs.first() else { return 0 };
-    let at = |dims: &Dims, symbol: &str| dims.get(symbol).unwrap_or(0);
-    let kept = |dims: &Dims, a: &str, b: &str| {
-        at(dims, a) * at(&base.dims, b) == at(dims, b) * at(&base.dims, a)
+    let ratio = |dims: &Dims, a: &str, b: &str| {
+        let (a, b) = (dims.get(a).unwrap_or(0), dims.get(b).unwrap_or(0).max(1));
+        (a as f64 / b as f64).to_bits()
     };
     let symbols: Vec<&str> = base.dims.iter().map(|(symbol, _)| symbol).collect();
     let pairs =
         symbols.iter().enumerate().flat_map(|(i, a)| symbols[..i].iter().map(move |b| (a, b)));
-    pairs.filter(|(a, b)| runs.iter().all(|run| kept(&run.dims, a, b)) && !kept(dims, a, b)).count()
+    let breaks = |a: &str, b: &str| {
+        let known: BTreeSet<u64> = runs.iter().map(|run| ratio(&run.dims, a, b)).collect();
+        known.len() < RATIOS && !known.contains(&ratio(dims, a, b))
+    };
+    pairs.filter(|(a, b)| breaks(a, b)).count()
 }
 
 /// How many dims have the value of another; ones do not count, they are a matter of the regime.

@@ -6,7 +6,7 @@ use super::table::Table;
 use crate::dims::Condition;
 use crate::harness::case::Case;
 use crate::harness::check::cause::Change;
-use crate::harness::check::{Disagreement, Failed, Finding, GradientProblem, What, WrongGradient};
+use crate::harness::check::{Failed, Finding, GradientProblem, What, WrongGradient};
 use crate::harness::law::Unlawful;
 use crate::trace::locate::Place;
 
@@ -142,14 +142,6 @@ pub fn gradient(problem: &GradientProblem, failing: Option<&Condition>) -> Strin
 pub fn not_finite(step: &str, place: Option<&Place>) -> String {
     let place = place.map(|p| format!(", {p}")).unwrap_or_default();
     label("first", &format!("{step}{place}: NaN or infinite"))
-}
-
-pub fn disagree(d: &Disagreement) -> String {
-    let what = if d.gradient { format!("gradient of {}", d.name) } else { d.name.clone() };
-    let mut text = label("differs", &format!("{what} from {}", d.against));
-    text.push_str(&label("error", &format!("max|a-b| / max|b| = {:.2e}", d.error)));
-    text.push_str(&label("allowed", &format!("{:.2e}", d.tolerance)));
-    text
 }
 
 pub fn not_caught(expected: &str, actual: &str) -> String {

@@ -1,25 +1,43 @@
 //! The backward pass, and what is read off values.
 
 use candle_core::backprop::GradStore;
-use candle_core::{DType, Device, Result, Tensor, Var};
+use candle_core::{Device, Result, Tensor, Var};
 use candle_nn::Init;
 
-use super::{Gradient, Observation, Values};
+use super::values::list;
+use super::{Gradient, Named, Observation, Values};
 use crate::harness::subject::Inputs;
 use crate::trace::params::fill;
 use crate::trace::tap;
 
 /// The gradients of the outputs' product with a seeded random cotangent.
-pub(super) fn backward(outputs: &[(String, Tensor)], seed: u64) -> Result<GradStore> {
-    let mut loss: Option<Tensor> = None;
-    for (name, output) in outputs.iter().filter(|(_, t)| t.dtype().is_float()) {
+pub(super) fn backward(outputs: &Named, seed: u64) -> Result<GradStore> {
+    backward_from(outputs, &cotangents(outputs, seed)?)
+}
+
+/// For each float output, a seeded random cotangent.
+pub(super) fn cotangents(outputs: &Named, seed: u64) -> Result<Named> {
+    // An empty output adds nothing to a loss, and candle cannot sum it.
+    let has_values = |(_, t): &&(String, Tensor)| t.dtype().is_float() && t.elem_count() > 0;
+    let floats = outputs.iter().filter(has_values);
+    let cotangents = floats.map(|(name, output)| {
         let init = Init::Randn { mean: 0., stdev: 1. };
         let cotangent = fill(seed, &format!("cotangent of {name}"), &init, output.dims());
         let cotangent = Tensor::from_vec(cotangent, output.shape(), &Device::Cpu)?;
         let cotangent = cotangent.to_dtype(output.dtype())?.to_device(output.device())?;
-        let part = output.mul(&cotangent)?.sum_all()?;
+        Ok((name.clone(), cotangent))
+    });
+    cotangents.collect()
+}
+
+/// The gradients of the outputs' product with `cotangents`.
+pub(super) fn backward_from(outputs: &Named, cotangents: &Named) -> Result<GradStore> {
+    let mut loss: Option<Tensor> = None;
+    for (name, cotangent) in cotangents {
+        let Some((_, output)) = outputs.iter().find(|(own, _)| own == name) else { continue };
+        let part = output.mul(cotangent)?.sum_all()?;
         loss = Some(match loss {
-            Some(sum) => (sum + part.to_dtype(output.dtype())?)?,
+            Some(sum) => (&sum + part.to_dtype(sum.dtype())?)?,
             None => part,
         });
     }
@@ -64,7 +82,7 @@ pub(super) fn first_not_finite(taps: &[tap::Tap], outputs: &[(String, Tensor)]) 
 
 /// The largest magnitude; NaN where any element is, 0 for an empty tensor.
 fn largest(t: &Tensor) -> Result<f64> {
-    let values = t.to_dtype(DType::F64)?.flatten_all()?.to_vec1::<f64>()?;
+    let values = list(t)?;
     Ok(values.iter().fold(
         0.,
         |m, v| {

@@ -27,8 +27,14 @@ pub struct Failure {
 pub(super) fn caught<R>(f: impl FnOnce() -> Result<R>) -> std::result::Result<R, Failure> {
     match panics::catch(f) {
         Ok(Ok(value)) => Ok(value),
-        Ok(Err(error)) => Err(of_error(&error)),
+        Ok(Err(error)) => Err(Failure::from(&error)),
         Err(panic) => Err(panic),
+    }
+}
+
+impl From<&candle_core::Error> for Failure {
+    fn from(error: &candle_core::Error) -> Self {
+        of_error(error)
     }
 }
 

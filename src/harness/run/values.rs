@@ -7,7 +7,6 @@ use candle_core::{DType, Result, Tensor};
 /// # Errors
 /// Where the shapes differ.
 pub fn relative_error(a: &Tensor, b: &Tensor) -> Result<f64> {
-    let list = |t: &Tensor| t.to_dtype(DType::F64)?.flatten_all()?.to_vec1::<f64>();
     if a.dims() != b.dims() {
         candle_core::bail!("shapes {:?} and {:?} differ", a.dims(), b.dims());
     }
@@ -24,8 +23,25 @@ pub fn relative_error(a: &Tensor, b: &Tensor) -> Result<f64> {
 /// Whether two tensors hold the same bits, NaN included.
 pub fn same_bits(a: &Tensor, b: &Tensor) -> bool {
     let bits = |t: &Tensor| -> candle_core::Result<Vec<u64>> {
-        let values = t.to_dtype(DType::F64)?.flatten_all()?.to_vec1::<f64>()?;
-        Ok(values.into_iter().map(f64::to_bits).collect())
+        Ok(list(t)?.into_iter().map(f64::to_bits).collect())
     };
     matches!((bits(a), bits(b)), (Ok(a), Ok(b)) if a == b)
+}
+
+/// How far two tensors are apart where that is more than `tolerance`; nothing where they agree. A tolerance of zero asks
+/// for equal values, and NaN agrees with NaN alone.
+pub fn apart(a: &Tensor, b: &Tensor, tolerance: f64) -> Option<f64> {
+    if a.dims() == b.dims() && same_bits(a, b) {
+        return None;
+    }
+    let error = relative_error(a, b).unwrap_or(f64::INFINITY);
+    (error.is_nan() || error > tolerance).then_some(error)
+}
+
+/// The values in order; candle cannot convert a view without elements.
+pub(super) fn list(t: &Tensor) -> Result<Vec<f64>> {
+    match t.elem_count() {
+        0 => Ok(Vec::new()),
+        _ => t.to_dtype(DType::F64)?.flatten_all()?.to_vec1::<f64>(),
+    }
 }

@@ -31,6 +31,12 @@ pub trait AnySubject: Send + Sync {
     /// # Errors
     /// Whatever building it can fail with.
     fn build(&self, config: &ConfigMap, vb: VarBuilder<'_>) -> Result<Box<dyn Model>>;
+    /// See [`Subject::has_independent_rows`].
+    fn has_independent_rows(&self) -> bool;
+    /// See [`Subject::is_causal`].
+    fn is_causal(&self) -> bool;
+    /// See [`Subject::has_state`].
+    fn has_state(&self) -> bool;
     /// See [`Subject::has_reference`].
     fn has_reference(&self) -> bool;
     /// See [`Subject::reference`].
@@ -60,6 +66,18 @@ impl<S: Subject> AnySubject for S {
 
     fn build(&self, config: &ConfigMap, vb: VarBuilder<'_>) -> Result<Box<dyn Model>> {
         Subject::build(self, &read::<S>(config).map_err(Error::wrap)?, vb)
+    }
+
+    fn has_independent_rows(&self) -> bool {
+        Subject::has_independent_rows(self)
+    }
+
+    fn is_causal(&self) -> bool {
+        Subject::is_causal(self)
+    }
+
+    fn has_state(&self) -> bool {
+        Subject::has_state(self)
     }
 
     fn has_reference(&self) -> bool {

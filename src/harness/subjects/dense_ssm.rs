@@ -30,6 +30,14 @@ impl Subject for DenseSsmSubject {
         vec![Input::floats("input", "b l d")]
     }
 
+    fn is_causal(&self) -> bool {
+        true
+    }
+
+    fn has_state(&self) -> bool {
+        true
+    }
+
     fn build(&self, config: &Self::Config, vb: VarBuilder<'_>) -> Result<Box<dyn Model>> {
         let model = DenseSsm::new(config, vb)?;
         Ok(Box::new(Streaming(model)))
@@ -51,5 +59,10 @@ impl Model for Streaming {
             Ok((Outputs::new().with("output", output), Box::new(h) as State))
         };
         Some(read_on())
+    }
+
+    fn tensors(&self, state: &State) -> Vec<(String, Tensor)> {
+        let h = state.downcast_ref::<Tensor>(); // (b, n)
+        h.map(|h| ("h".to_owned(), h.clone())).into_iter().collect()
     }
 }

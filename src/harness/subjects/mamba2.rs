@@ -1,21 +1,55 @@
-//! Mamba-2, as a language model or over time series.
+//! Mamba-2, as a language model or over time series; from the start, from a given state, packed and padded.
+
+mod reading;
 
 use candle_core::Result;
 use candle_nn::VarBuilder;
 
 use crate::dims::Dims;
-use crate::harness::subject::{ConfigProblem, Input, Inputs, Model, Outputs, State, Subject};
-use crate::model::mamba2::{Config, Head, Mamba2, Tokens};
+use crate::harness::subject::{ConfigProblem, Input, Model, Subject};
+use crate::model::mamba2::{Config, Head, Mamba2};
 use crate::scan::Scan;
+use reading::{Alone, Padded, Plain, Resumed, Tensors};
 
-/// `mamba2`: ids (b, l) → output (b, l, v), or input (b, l, d) → output (b, l, v) with a head of `outputs`.
-pub struct Mamba2Subject;
+/// Mamba-2: ids (b, l) → output (b, l, v), or input (b, l, d) → output (b, l, v) with a head of `outputs`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mamba2Subject {
+    /// `mamba2`: each row is one sequence, read from its start.
+    Plain,
+    /// `mamba2_from_state`: reads on from a state that is an input, and returns the next one.
+    FromState,
+    /// `mamba2_packed`: each row holds several sequences, whose first tokens `starts` (b, l) marks.
+    Packed,
+    /// `mamba2_padded`: row r has `lengths[r]` + 1 tokens, before which an even row is padded, and after which an odd one.
+    Padded,
+}
+
+impl Mamba2Subject {
+    /// All ways of reading.
+    pub const ALL: [Self; 4] = [Self::Plain, Self::FromState, Self::Packed, Self::Padded];
+
+    /// The model with another core or scan, read in this way.
+    pub fn around(self, model: Mamba2) -> Box<dyn Model> {
+        let tensors = Tensors::of(model.config());
+        match self {
+            Self::Plain => Box::new(Plain { model, tensors }),
+            Self::FromState => Box::new(Resumed { model, tensors }),
+            Self::Packed => Box::new(reading::Packed { model, tensors }),
+            Self::Padded => Box::new(Padded { model, tensors }),
+        }
+    }
+}
 
 impl Subject for Mamba2Subject {
     type Config = Config;
 
     fn name(&self) -> &str {
-        "mamba2"
+        match self {
+            Self::Plain => "mamba2",
+            Self::FromState => "mamba2_from_state",
+            Self::Packed => "mamba2_packed",
+            Self::Padded => "mamba2_padded",
+        }
     }
 
     fn dims(&self, config: &Config) -> std::result::Result<Dims, ConfigProblem> {
@@ -26,64 +60,62 @@ impl Subject for Mamba2Subject {
     }
 
     fn free(&self) -> Vec<(&str, &str)> {
-        vec![
+        let layers = (*self != Self::FromState).then_some(("layers", "n_layer"));
+        let free = [
             ("d", "d_model"),
             ("p", "headdim"),
             ("g", "ngroups"),
             ("n", "d_state"),
             ("q", "chunk_size"),
             ("k", "d_conv"),
-            ("layers", "n_layer"),
-        ]
+        ];
+        free.into_iter().chain(layers).collect()
     }
 
     fn inputs(&self, config: &Config) -> Vec<Input> {
-        match config.head {
-            Head::Lm => vec![Input::ids("ids", "b l", "v")],
-            Head::Outputs(_) => vec![Input::floats("input", "b l d")],
-        }
+        let read = match config.head {
+            Head::Lm => Input::ids("ids", "b l", "v"),
+            Head::Outputs(_) => Input::floats("input", "b l d"),
+        };
+        let layer = |i| {
+            let window = Input::floats(&reading::window(i), "b k-1 h*p+2*g*n");
+            [window, Input::floats(&reading::ssm(i), "b h p n")]
+        };
+        let others = match self {
+            Self::Plain => vec![],
+            Self::FromState => (0..config.n_layer).flat_map(layer).collect(),
+            Self::Packed => vec![Input::mask("starts", "b l")],
+            Self::Padded => vec![Input::ids("lengths", "b", "l")],
+        };
+        [vec![read], others].concat()
     }
 
     fn build(&self, config: &Config, vb: VarBuilder<'_>) -> Result<Box<dyn Model>> {
-        let model = Mamba2::new(config, vb)?;
-        let input = match config.head {
-            Head::Lm => "ids",
-            Head::Outputs(_) => "input",
-        };
-        Ok(Box::new(Streaming { model, input }))
+        Ok(self.around(Mamba2::new(config, vb)?))
+    }
+
+    fn is_causal(&self) -> bool {
+        true
+    }
+
+    fn has_state(&self) -> bool {
+        matches!(self, Self::Plain | Self::Packed)
     }
 
     fn has_reference(&self) -> bool {
         true
     }
 
-    /// The same model, scanned token by token.
+    /// The same model, scanned token by token; where rows are packed or padded, over each sequence alone.
     fn reference(&self, config: &Config, vb: VarBuilder<'_>) -> Option<Result<Box<dyn Model>>> {
         let definition = Config { scan: Scan::Sequential, ..config.clone() };
-        Some(self.build(&definition, vb))
-    }
-}
-
-/// The model and the name of what it reads.
-struct Streaming {
-    model: Mamba2,
-    input: &'static str,
-}
-
-impl Model for Streaming {
-    fn forward(&self, inputs: &Inputs) -> Result<Outputs> {
-        let output = self.model.forward(inputs.get(self.input)?)?; // (b, l, v)
-        Ok(Outputs::new().with("output", output))
-    }
-
-    fn resume(&self, inputs: &Inputs, state: Option<&State>) -> Option<Result<(Outputs, State)>> {
-        let read_on = || {
-            let input = inputs.get(self.input)?;
-            let start = self.model.zero_state(input.dim(0)?)?;
-            let state = state.and_then(|state| state.downcast_ref()).unwrap_or(&start);
-            let (output, state) = self.model.forward_from(input, state, Tokens::default())?; // (b, l, v)
-            Ok((Outputs::new().with("output", output), Box::new(state) as State))
+        let alone = |model: Mamba2| -> Box<dyn Model> {
+            let (tensors, packed) = (Tensors::of(model.config()), *self == Self::Packed);
+            Box::new(Alone { model, tensors, packed })
         };
-        Some(read_on())
+        Some(Mamba2::new(&definition, vb).map(|model| match self {
+            Self::Plain | Self::FromState => self.around(model),
+            Self::Packed | Self::Padded => alone(model),
+        }))
     }
 }

@@ -7,7 +7,7 @@
 /// ```no_run
 /// use shapelock::harness::subjects::{DenseSsmSubject, Mamba2Subject};
 ///
-/// shapelock::main!(DenseSsmSubject, Mamba2Subject);
+/// shapelock::main!(DenseSsmSubject, Mamba2Subject::Plain);
 /// ```
 ///
 /// Cases are read from the folder `cases`, snapshots lie in `snapshots` beside it. Another folder, or subjects that are

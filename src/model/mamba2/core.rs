@@ -120,6 +120,10 @@ fn convolved(inputs: &CoreInputs, xbc: &Tensor) -> Result<(Tensor, Tensor)> {
 /// The last `count` columns of each row, padding aside: (b, count + l, ..) → (b, count, ..).
 fn last_columns(extended: &Tensor, lengths: Option<&[usize]>, count: usize) -> Result<Tensor> {
     let (b, total, c) = extended.dims3()?;
+    if count == 0 {
+        // Candle panics where it copies an empty view that begins behind the last element.
+        return Tensor::zeros((b, 0, c), extended.dtype(), extended.device());
+    }
     let Some(lengths) = lengths else {
         // A view would keep the whole sequence in memory for as long as the state lives.
         return extended.narrow(1, total - count, count)?.contiguous();

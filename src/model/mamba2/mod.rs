@@ -176,6 +176,14 @@ impl Mamba2 {
         State::zeros(self.dims, b, self.dtype, &self.device)
     }
 
+    /// A state made of tensors, one [`LayerState`] a layer: from another implementation's cache, or to learn one.
+    ///
+    /// # Errors
+    /// A wrapped [`InputError`] for another number of layers or tensors of other shapes.
+    pub fn state_of(&self, layers: Vec<LayerState>) -> Result<State> {
+        State::of(self.dims, layers).map_err(candle_core::Error::wrap)
+    }
+
     /// The configuration.
     pub fn config(&self) -> &Config {
         &self.config

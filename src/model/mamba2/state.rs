@@ -39,6 +39,28 @@ impl State {
         Self { dims, layers }
     }
 
+    /// A state made of tensors, as from another implementation's cache.
+    pub(super) fn of(dims: Dims, layers: Vec<LayerState>) -> std::result::Result<Self, InputError> {
+        let differs =
+            |what, expected: String, actual: String| InputError::State { what, expected, actual };
+        if layers.len() != dims.layers {
+            let (expected, actual) = (dims.layers.to_string(), layers.len().to_string());
+            return Err(differs("number of layers", expected, actual));
+        }
+        let b = layers.first().and_then(|layer| layer.ssm.dims().first().copied()).unwrap_or(0);
+        for layer in &layers {
+            let window = ("window", &layer.window, vec![b, dims.k - 1, dims.conv()]);
+            let ssm = ("ssm", &layer.ssm, vec![b, dims.h, dims.p, dims.n]);
+            for (what, tensor, expected) in [window, ssm] {
+                if tensor.dims() != expected {
+                    let (expected, actual) = (format!("{expected:?}"), tensor.dims());
+                    return Err(differs(what, expected, format!("{actual:?}")));
+                }
+            }
+        }
+        Ok(Self { dims, layers })
+    }
+
     /// The layers' states, first layer first.
     pub fn layers(&self) -> &[LayerState] {
         &self.layers

@@ -3,7 +3,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Component, Path, PathBuf};
 
-use candle_core::pickle::PthTensors;
+use candle_core::pickle::{PthTensors, TensorInfo};
 use candle_core::safetensors::BufferedSafetensors;
 use candle_core::{DType, Device, Tensor};
 use serde::Deserialize;
@@ -97,15 +97,11 @@ impl Source {
     pub(super) fn read(&self, key: &str) -> Result<Tensor, CheckpointError> {
         let tensor = match &self.file {
             File::Safetensors(file) => file.load(key, &Device::Cpu).map(Some),
-            // candle skips bytes where a pickle counts elements, so only a storage's start is read right.
-            File::Pickle(file) if offset(file, key) > 0 => {
-                let message = format!(
-                    "{key}: expected the start of its storage, actual element {}",
-                    offset(file, key)
-                );
-                return Err(CheckpointError::format(&self.path, message));
+            File::Pickle(file) => {
+                let checked = file.tensor_infos().get(key).map_or(Ok(()), check_extent);
+                checked.map_err(|message| CheckpointError::format(&self.path, message))?;
+                file.get(key)
             }
-            File::Pickle(file) => file.get(key),
         };
         match tensor {
             Ok(Some(tensor)) => Ok(tensor),
@@ -115,8 +111,18 @@ impl Source {
     }
 }
 
-fn offset(file: &PthTensors, key: &str) -> usize {
-    file.tensor_infos().get(key).map_or(0, |info| info.layout.start_offset())
+/// A tensor of a pickle is a view of a storage, from any element on, that must not lead out of it.
+fn check_extent(info: &TensorInfo) -> Result<(), String> {
+    // candle keeps a layout of bytes' offset and elements' extents.
+    let start = info.layout.start_offset() / info.dtype.size_in_bytes();
+    let elements = info.layout.shape().elem_count();
+    match start.checked_add(elements) {
+        Some(end) if end <= info.storage_size => Ok(()),
+        _ => Err(format!(
+            "{}: expected within the {} elements of its storage, actual {elements} from element {start}",
+            info.name, info.storage_size
+        )),
+    }
 }
 
 /// The shards that an index names, each once; only files beside the index are opened.

@@ -1,0 +1,105 @@
+//! Two computations that differ, and checks that could not tell.
+
+use super::lines::label;
+use crate::harness::check::{Claim, Disagreement, First, Inconclusive};
+
+/// What should hold, where it first does not, and by how much.
+pub fn disagree(d: &Disagreement) -> String {
+    let mut text = d.first.as_ref().map(first).unwrap_or_default();
+    text.push_str(&label("rule", &rule(&d.claim)));
+    let what = if d.gradient { format!("the gradient of {}", d.name) } else { d.name.clone() };
+    text.push_str(&label("differs", &what));
+    let error = match d.error.is_infinite() {
+        true => "one has another shape than the other".to_owned(),
+        false => format!("max|a-b| / max|b| = {:.2e}", d.error),
+    };
+    text.push_str(&label("error", &error));
+    let allowed = match d.tolerance {
+        0. => "0: the values are the same".to_owned(),
+        tolerance => format!("{tolerance:.2e}"),
+    };
+    text.push_str(&label("allowed", &allowed));
+    text
+}
+
+fn first(first: &First) -> String {
+    let place = first.place.as_ref().map(|p| format!(", {p}")).unwrap_or_default();
+    let text = label("first", &format!("{}{place}", first.step));
+    let after = |(name, place): &(String, _)| label("after", &format!("{name}, {place}: agrees"));
+    text + &first.after.as_ref().map(after).unwrap_or_default()
+}
+
+/// The claim as a sentence.
+fn rule(claim: &Claim) -> String {
+    match claim {
+        Claim::Definition => "the model computes what its definition does".into(),
+        Claim::Subject(name) => format!("the model computes what `{name}` does"),
+        Claim::Unwatched => "a run that is watched gives what an unwatched one does".into(),
+        Claim::RowIsolated { changed, rows } => format!(
+            "the other rows stay as they are where only row {changed} of {rows} of the inputs changes"
+        ),
+        Claim::RowAlone { row, rows } => {
+            format!("row {row} of {rows} gives by itself what it gives within the batch")
+        }
+        Claim::RowsReordered => "rows in another order give the same rows in that order".into(),
+        Claim::RowsAdd { rows } => format!(
+            "the gradients of row 0 and of the other {} add up to those of the batch",
+            rows.saturating_sub(1)
+        ),
+        Claim::Past { from, l } => format!(
+            "nothing before place {from} of {l} changes where the inputs change from there on"
+        ),
+        Claim::PastGradient { from, l } => format!(
+            "what comes before place {from} of {l} has no gradient at the inputs from there on"
+        ),
+        Claim::Pieces { lengths } => {
+            format!("{} gives what the whole gives", pieces(lengths))
+        }
+        Claim::PiecesState { lengths } => {
+            format!("{} leaves the state that the whole leaves", pieces(lengths))
+        }
+        Claim::Again => "a second run of the same model gives the same values".into(),
+    }
+}
+
+fn pieces(lengths: &[usize]) -> String {
+    match lengths {
+        [l] => format!("a sequence of {l} read from an empty state"),
+        all if all.len() > 3 => format!("a sequence read in {} single places", all.len()),
+        all => {
+            let all: Vec<String> = all.iter().map(usize::to_string).collect();
+            format!("a sequence read in pieces of {}", all.join(" + "))
+        }
+    }
+}
+
+/// Why nothing could be told, and what would change that.
+pub fn inconclusive(why: &Inconclusive) -> String {
+    let (what, remedy) = match why {
+        Inconclusive::NoAxis { symbol, outputs } => {
+            let shape = |(name, shape): &(String, Vec<usize>)| format!("{name} {shape:?}");
+            let outputs: Vec<String> = outputs.iter().map(shape).collect();
+            (
+                format!("no output has an axis that is `{symbol}`: {}", outputs.join(", ")),
+                "return one that has, or take the check out of the case".to_owned(),
+            )
+        }
+        Inconclusive::NoInput { symbol } => (
+            format!("no input has an axis that is `{symbol}`"),
+            "name it in the subject's `inputs`, or take the check out of the case".into(),
+        ),
+        Inconclusive::ReachesNothing { input } => (
+            format!("other values of the input `{input}` change no output"),
+            "the model does not read it: use it, or take it out of the subject's `inputs`".into(),
+        ),
+        Inconclusive::TooShort { symbol, least } => (
+            format!("no point has {symbol} of at least {least}"),
+            "add one to the case's matrix".into(),
+        ),
+        Inconclusive::NoState => (
+            "the subject says `has_state`, and `resume` gives none".into(),
+            "write `Model::resume`, or let `has_state` be false".into(),
+        ),
+    };
+    label("untold", &what) + &label("remedy", &remedy)
+}
