@@ -160,3 +160,24 @@ fn colours_are_for_those_who_want_them() {
     let (_, out, _) = shapelock(package.path(), "check");
     assert!(!out.contains('\u{1b}'), "{out:?}");
 }
+
+/// All that is wrong with a case is told at once, by whoever knows it; a mistyped subject is no subject of the tests.
+#[test]
+fn what_is_wrong_with_a_case_is_told_at_once() {
+    let sizes = "matrix: {batch: [1], seq: [1]}\n";
+    let mistyped = format!("subject: dense_sm\nwhy: w\n{sizes}");
+    let unsigned = "subject: dense_ssm\nwhy: w\nmatrix: {batch: [1], seq: [1], dtype: [u8]}\n";
+    let short = format!(
+        "subject: dense_ssm\nwhy: w\nconfig: {{d_model: 2, d_state: 2}}\n{sizes}checks: [causal]\n"
+    );
+    let many = "subject: dense_ssm\nwhy: w\nconfig: {d_model: -8}\nmatrix: {batch: [1], sq: [1]}\nreference: mine\nchecks: [shape, scans]\n";
+    let package = package(&[
+        ("many", many),
+        ("mistyped", &mistyped),
+        ("short", &short),
+        ("unsigned", unsigned),
+    ]);
+    let (code, out, _) = shapelock(package.path(), "check");
+    assert_eq!(code, 2);
+    insta::assert_snapshot!(out);
+}

@@ -97,6 +97,12 @@ impl Check {
     pub fn lacks(self, case: &Case, subject: &dyn AnySubject) -> Option<String> {
         let name = subject.name();
         let has_size = |size: &str| subject.sizes().iter().any(|(own, _)| *own == size);
+        let seq = case.matrix.sizes.iter().find(|(own, _)| own.value == "seq");
+        let is_long = seq.is_none_or(|(_, values)| values.iter().any(|l| *l > 1));
+        if matches!(self, Self::Causal | Self::Continuation) && has_size("seq") && !is_long {
+            let check = self.name();
+            return Some(format!("`{check}` needs a `seq` of at least 2, and the matrix has none"));
+        }
         let (has, what) = match self {
             Self::Batch => (
                 has_size("batch") && subject.has_independent_rows(),

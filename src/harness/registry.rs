@@ -33,6 +33,12 @@ impl Registry {
         self.0.iter().map(|subject| subject.name()).collect()
     }
 
+    /// Whether an unknown name is a known one with a typing error: one or two letters of a longer word.
+    pub fn is_near_miss(&self, name: &str) -> bool {
+        let near = |known: &str| strsim::damerau_levenshtein(known, name) <= 2;
+        name.len() > 5 && self.get(name).is_none() && self.names().into_iter().any(near)
+    }
+
     /// What to say where there is no subject of that name.
     pub fn unknown(&self, name: &str) -> String {
         let known = suggest(name, self.names().into_iter());

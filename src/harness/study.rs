@@ -250,9 +250,6 @@ pub fn element_type(dtype: CaseDType) -> DType {
         CaseDType::BF16 => DType::BF16,
         CaseDType::F32 => DType::F32,
         CaseDType::F64 => DType::F64,
-        CaseDType::U8 => DType::U8,
-        CaseDType::U32 => DType::U32,
-        CaseDType::I64 => DType::I64,
     }
 }
 

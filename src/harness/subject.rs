@@ -77,7 +77,7 @@ pub trait Subject: Send + Sync {
     ///
     /// # Errors
     /// Whatever building it can fail with.
-    fn build(&self, config: &Self::Config, vb: VarBuilder<'_>) -> Result<Box<dyn Model>>;
+    fn build(&self, config: &Self::Config, vb: VarBuilder<'static>) -> Result<Box<dyn Model>>;
 
     /// Whether the rows of a batch have nothing to do with one another, as the check `batch` holds; of a model that mixes
     /// them on purpose, as batch normalisation does in training, this is false.
@@ -104,7 +104,7 @@ pub trait Subject: Send + Sync {
     fn reference(
         &self,
         _config: &Self::Config,
-        _vb: VarBuilder<'_>,
+        _vb: VarBuilder<'static>,
     ) -> Option<Result<Box<dyn Model>>> {
         None
     }

@@ -23,7 +23,7 @@ use super::snapshot::{Section, Snapshot};
 use super::study::{Study, StudyError, inferred, study};
 use super::subject::{AnySubject, Described};
 
-pub use choice::checks;
+pub use choice::{checks, others};
 use sever::sever;
 
 /// Why a trial could not be made.
@@ -72,6 +72,7 @@ pub struct Trial<'a> {
 /// a finding.
 pub fn run(trial: &Trial<'_>) -> Result<Outcome, TrialError> {
     let subject = subject(trial.subjects, &trial.case.subject)?;
+    others(trial.case, trial.subjects)?;
     let plan = plan(trial.case, &Described(subject))?;
     let mut outcome = Outcome::default();
     let mut sections = Vec::new();
@@ -212,7 +213,8 @@ fn twin_law(
 
 /// What is locked of a variant.
 fn section(case: &Case, variant: &VariantPlan, study: &Study) -> Option<Section> {
-    let point = variant.points.first()?;
+    // What has no law is not locked as the numbers of one run: what was locked of it stays.
+    let point = variant.points.first().filter(|_| study.unlawful.is_empty())?;
     let law = Law { forward: locked(case, &study.law), ..study.law.clone() };
     let zero = case.zero_gradient.iter().map(|z| (z.pattern.to_string(), z.when.clone()));
     Some(Section {

@@ -1,13 +1,10 @@
 //! Number formats and devices by name. What a tensor library calls them is known where runs are made.
 use std::fmt;
 
-/// A number format.
+/// A number format of parameters and float inputs; ids and masks have their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[expect(missing_docs, reason = "the names say it")]
 pub enum DType {
-    U8,
-    U32,
-    I64,
     BF16,
     F16,
     F32,
@@ -16,15 +13,8 @@ pub enum DType {
 
 impl DType {
     /// All formats with their names in YAML and in the names of points.
-    pub const ALL: [(&str, Self); 7] = [
-        ("f32", Self::F32),
-        ("f64", Self::F64),
-        ("f16", Self::F16),
-        ("bf16", Self::BF16),
-        ("u8", Self::U8),
-        ("u32", Self::U32),
-        ("i64", Self::I64),
-    ];
+    pub const ALL: [(&str, Self); 4] =
+        [("f32", Self::F32), ("f64", Self::F64), ("f16", Self::F16), ("bf16", Self::BF16)];
 
     /// Its name.
     pub fn name(self) -> &'static str {

@@ -8,7 +8,7 @@ use super::{Check, Failed, Finding, What};
 use crate::harness::case::{Case, DType};
 use crate::harness::plan::{Point, VariantPlan};
 use crate::harness::run::slices::{Key, numbered};
-use crate::harness::run::{Failure, Named, Pass, Setup, apart};
+use crate::harness::run::{Failure, Named, Pass, Rig, Setup, apart};
 use crate::harness::study::{StudyError, device, setup};
 use crate::harness::subject::AnySubject;
 use crate::trace::locate::Place;
@@ -78,7 +78,7 @@ impl Pairs<'_> {
                     found
                 }
             };
-            let what = found.err().and_then(|stop| self.told(stop, own.dims == point.dims));
+            let what = found.err().and_then(|stop| self.told(stop, own, &point));
             verdicts.push((own, point.dims, what));
         }
         // What cannot be told at one point is no finding where another point tells it.
@@ -93,16 +93,25 @@ impl Pairs<'_> {
         Ok(vec![Finding { check: self.check, variant, tally, at, what: *what }])
     }
 
-    /// What is to be said. A failure at a point of the case is nothing where the case has `shapes`, which tells it.
-    fn told(&self, stop: Stop, own: bool) -> Option<Box<What>> {
+    /// What is to be said. A model that fails at the point of the case itself is none of this check's where the case has
+    /// `shapes`, which tells it.
+    fn told(&self, stop: Stop, own: &Point, ran: &Point) -> Option<Box<What>> {
         let shapes = Check::Shapes.name();
         let named = self.case.checks.as_ref();
         let by_shapes = named.is_none_or(|named| named.iter().any(|name| name.value == shapes));
+        let fails = || own.dims == ran.dims || self.fails(own);
         match stop {
             Stop::Found(what) => Some(what),
-            Stop::Failed(_) if own && by_shapes && self.case.fault.is_none() => None,
+            Stop::Failed(_) if by_shapes && self.case.fault.is_none() && fails() => None,
             Stop::Failed(failure) => Some(Box::new(bare(*failure))),
         }
+    }
+
+    fn fails(&self, point: &Point) -> bool {
+        let Ok(device) = device(point.device) else { return true };
+        let setup = setup(self.case, self.variant, point, &device);
+        let pass = Rig::new(self.subject, &setup).and_then(|rig| rig.forward(rig.inputs()));
+        pass.is_err()
     }
 
     /// The symbol of a size of the subject.

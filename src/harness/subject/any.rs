@@ -30,7 +30,7 @@ pub trait AnySubject: Send + Sync {
     ///
     /// # Errors
     /// Whatever building it can fail with.
-    fn build(&self, config: &ConfigMap, vb: VarBuilder<'_>) -> Result<Box<dyn Model>>;
+    fn build(&self, config: &ConfigMap, vb: VarBuilder<'static>) -> Result<Box<dyn Model>>;
     /// See [`Subject::has_independent_rows`].
     fn has_independent_rows(&self) -> bool;
     /// See [`Subject::is_causal`].
@@ -40,7 +40,11 @@ pub trait AnySubject: Send + Sync {
     /// See [`Subject::has_reference`].
     fn has_reference(&self) -> bool;
     /// See [`Subject::reference`].
-    fn reference(&self, config: &ConfigMap, vb: VarBuilder<'_>) -> Option<Result<Box<dyn Model>>>;
+    fn reference(
+        &self,
+        config: &ConfigMap,
+        vb: VarBuilder<'static>,
+    ) -> Option<Result<Box<dyn Model>>>;
 }
 
 impl<S: Subject> AnySubject for S {
@@ -64,7 +68,7 @@ impl<S: Subject> AnySubject for S {
         Ok(Subject::inputs(self, &read::<S>(config)?))
     }
 
-    fn build(&self, config: &ConfigMap, vb: VarBuilder<'_>) -> Result<Box<dyn Model>> {
+    fn build(&self, config: &ConfigMap, vb: VarBuilder<'static>) -> Result<Box<dyn Model>> {
         Subject::build(self, &read::<S>(config).map_err(Error::wrap)?, vb)
     }
 
@@ -84,7 +88,11 @@ impl<S: Subject> AnySubject for S {
         Subject::has_reference(self)
     }
 
-    fn reference(&self, config: &ConfigMap, vb: VarBuilder<'_>) -> Option<Result<Box<dyn Model>>> {
+    fn reference(
+        &self,
+        config: &ConfigMap,
+        vb: VarBuilder<'static>,
+    ) -> Option<Result<Box<dyn Model>>> {
         match read::<S>(config) {
             Ok(config) => Subject::reference(self, &config, vb),
             Err(problem) => Some(Err(Error::wrap(problem))),
@@ -93,10 +101,12 @@ impl<S: Subject> AnySubject for S {
 }
 
 fn read<S: Subject>(config: &ConfigMap) -> std::result::Result<S::Config, ConfigProblem> {
-    serde_json::from_value(Value::Object(config.clone())).map_err(|error| {
-        let message = error.to_string();
+    serde_path_to_error::deserialize(Value::Object(config.clone())).map_err(|error| {
+        let message = error.inner().to_string();
         let blamed = |key: &&String| message.contains(&format!("`{key}`"));
-        ConfigProblem { field: config.keys().find(blamed).cloned(), message }
+        let field = error.path().iter().next().map(ToString::to_string);
+        let known = field.filter(|field| config.contains_key(field));
+        ConfigProblem { field: known.or_else(|| config.keys().find(blamed).cloned()), message }
     })
 }
 

@@ -2,6 +2,7 @@
 
 use crate::harness::case::{Case, CaseError, CaseErrors, Spanned, suggest};
 use crate::harness::check::Check;
+use crate::harness::registry::Registry;
 use crate::harness::subject::AnySubject;
 
 /// The checks that a case runs: those it names, or all that the subject has what they need for.
@@ -26,6 +27,17 @@ pub fn checks(case: &Case, subject: &dyn AnySubject) -> Result<Vec<Check>, CaseE
         Some(named) => named.iter().filter_map(|name| Check::named(&name.value)).collect(),
         None => Check::ALL.into_iter().filter(has).collect(),
     })
+}
+
+/// That the other subjects are there which a case names: its twin, its reference.
+///
+/// # Errors
+/// Each that is not, at its place in the case.
+pub fn others(case: &Case, subjects: &Registry) -> Result<(), CaseErrors> {
+    let twin = case.fault.iter().filter_map(|fault| fault.twin.as_ref());
+    let unknown = twin.chain(&case.reference).filter(|name| subjects.get(&name.value).is_none());
+    let errors = unknown.map(|name| case.error(name.at, subjects.unknown(&name.value)));
+    CaseErrors::collect(errors.collect()).map_or(Ok(()), Err)
 }
 
 /// Every check that a case names, wherever it does.

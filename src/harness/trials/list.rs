@@ -10,7 +10,7 @@ use crate::harness::check::Check;
 use crate::harness::plan::{Environment, Plan, absent, plan};
 use crate::harness::run::panics;
 use crate::harness::subject::Described;
-use crate::harness::trial::checks;
+use crate::harness::trial::{checks, others};
 
 /// A trial of the list.
 #[derive(Debug, Clone)]
@@ -122,13 +122,23 @@ fn of_case(
     };
     let Some(subject) = suite.subjects.get(&case.subject) else {
         let error = case.error(case.locate(&["subject"]), suite.subjects.unknown(&case.subject));
-        return broken(Work::NoSubject(error.to_string()));
+        return broken(match suite.subjects.is_near_miss(&case.subject) {
+            true => Work::Broken(error.to_string()),
+            false => Work::NoSubject(error.to_string()),
+        });
     };
     // The subject's own code runs here, to read a configuration.
     let planned = panics::catch(|| (plan(&case, &Described(subject)), checks(&case, subject)));
     match planned {
-        Ok((Ok(plan), Ok(checks))) => jobs(&case, &plan, &checks, machine, options),
-        Ok((Err(errors), _) | (_, Err(errors))) => broken(Work::Broken(errors.to_string())),
+        Ok((Ok(plan), Ok(checks))) if others(&case, &suite.subjects).is_ok() => {
+            jobs(&case, &plan, &checks, machine, options)
+        }
+        Ok((planned, checks)) => {
+            let all = [planned.err(), checks.err(), others(&case, &suite.subjects).err()];
+            let all: Vec<String> =
+                all.into_iter().flatten().map(|e| e.to_string().trim_end().to_owned()).collect();
+            broken(Work::Broken(all.join("\n\n")))
+        }
         Err(panic) => {
             let message = format!(
                 "subject `{}` panics on this configuration: {}",
