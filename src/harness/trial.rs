@@ -97,7 +97,7 @@ pub fn run(trial: &Trial<'_>) -> Result<Outcome, TrialError> {
                 let study = study(trial.case, variant, points, subject, Depth::Backward)?;
                 outcome.findings.extend(untold(trial, &study));
                 let mut findings = gradients(trial.case, &study);
-                findings.iter_mut().for_each(|f| sever(trial, subject, variant, f));
+                findings.iter_mut().for_each(|f| sever(trial, subject, (variant, &study), f));
                 outcome.findings.extend(findings);
             }
             Check::Finite => {

@@ -4,6 +4,7 @@
 
 pub mod broadcasts;
 pub mod dtypes;
+pub mod elsewhere;
 pub mod heads;
 pub mod joined_samples;
 pub mod joined_states;
@@ -33,5 +34,6 @@ pub fn registry() -> Registry {
         severed::subjects(),
         windows::subjects(),
     ];
-    families.into_iter().flatten().fold(shipped(), Registry::with)
+    let all = families.into_iter().flatten().fold(shipped(), Registry::with);
+    elsewhere::subjects().into_iter().fold(all, Registry::with)
 }
