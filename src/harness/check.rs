@@ -9,11 +9,15 @@ pub mod batch;
 pub mod causal;
 pub mod cause;
 pub mod continuation;
+pub mod determinism;
 mod disagreement;
+pub mod dtype;
 pub mod failed;
 mod finding;
 pub mod finite;
+pub mod gradcheck;
 pub mod gradients;
+pub mod layout;
 pub mod pairs;
 pub mod scans;
 pub mod shapes;
@@ -45,6 +49,14 @@ pub enum Check {
     Scans,
     /// The model and another subject agree, values and gradients.
     Reference,
+    /// Strided tensors give what contiguous ones give.
+    Layout,
+    /// Gradients are what finite differences show.
+    Gradcheck,
+    /// The number format goes through the whole model.
+    Dtype,
+    /// Two runs give the same bits.
+    Determinism,
     /// A subject with a known fault: the checks that the case names find it, and the right twin is clean.
     Caught,
 }
@@ -62,7 +74,7 @@ pub enum Arity {
 
 impl Check {
     /// Those that a case can name.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 12] = [
         Self::Shapes,
         Self::Gradients,
         Self::Finite,
@@ -71,6 +83,10 @@ impl Check {
         Self::Continuation,
         Self::Scans,
         Self::Reference,
+        Self::Layout,
+        Self::Gradcheck,
+        Self::Dtype,
+        Self::Determinism,
     ];
 
     /// The name that cases and trials use.
@@ -84,6 +100,10 @@ impl Check {
             Self::Continuation => "continuation",
             Self::Scans => "scans",
             Self::Reference => "reference",
+            Self::Layout => "layout",
+            Self::Gradcheck => "gradcheck",
+            Self::Dtype => "dtype",
+            Self::Determinism => "determinism",
             Self::Caught => "caught",
         }
     }
@@ -91,6 +111,11 @@ impl Check {
     /// The check of that name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|check| check.name() == name)
+    }
+
+    /// Whether it is made only where a case names it.
+    pub fn is_opt_in(self) -> bool {
+        matches!(self, Self::Layout | Self::Gradcheck | Self::Dtype | Self::Determinism)
     }
 
     /// What of the case or its subject it needs and does not find; nothing where it can be made.

@@ -21,11 +21,7 @@ pub struct Sight {
 impl fmt::Display for Sight {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { seen, made, blind } = self;
-        write!(f, "sees {seen} of {made} tensors")?;
-        if *blind > 0 {
-            write!(f, ", blind behind {blind}")?;
-        }
-        Ok(())
+        write!(f, "sees {seen} of {made} tensors, blind behind {blind}")
     }
 }
 
@@ -37,7 +33,8 @@ impl Outcome {
             made: coverage.made,
             blind: cuts.len(),
         });
-        let partial = partial.filter(|sight| sight.seen < sight.made || sight.blind > 0);
+        // Constants and what is made beside the graph are no loss: what is cut off is.
+        let partial = partial.filter(|sight| sight.blind > 0);
         partial.min_by(|a, b| (a.seen * b.made).cmp(&(b.seen * a.made)))
     }
 }

@@ -144,6 +144,9 @@ fn body(case: &Case, finding: &Finding) -> String {
         What::Gradient(problem) => others::gradient(problem, finding.tally.failing.as_ref()),
         What::NotFinite { step, place } => others::not_finite(step, place.as_ref()),
         What::Disagree(disagreement) => claims::disagree(disagreement),
+        What::Narrower { output, expected, actual } => {
+            claims::narrower(output, expected.name(), actual)
+        }
         What::Inconclusive(why) => claims::inconclusive(why),
         What::NotCaught { expected, actual } => others::not_caught(expected, actual),
         What::TooLarge { bytes } => others::too_large(*bytes, case.budget),

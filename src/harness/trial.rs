@@ -7,9 +7,13 @@ use super::case::{Case, CaseErrors, DeviceKind, Fault};
 use super::check::batch::batch;
 use super::check::causal::causal;
 use super::check::continuation::continuation;
+use super::check::determinism::determinism;
+use super::check::dtype::dtype;
 use super::check::failed::failed;
 use super::check::finite::finite;
+use super::check::gradcheck::gradcheck;
 use super::check::gradients::gradients;
+use super::check::layout::layout;
 use super::check::pairs::Pairs;
 use super::check::scans::{reference, scans};
 use super::check::shapes::{Reference, shapes};
@@ -127,6 +131,10 @@ fn compared(
         (Check::Causal, _) => causal(&pairs)?,
         (Check::Continuation, _) => continuation(&pairs)?,
         (Check::Scans, _) => scans(&pairs)?,
+        (Check::Layout, _) => layout(&pairs)?,
+        (Check::Gradcheck, _) => gradcheck(&pairs)?,
+        (Check::Dtype, _) => dtype(&pairs)?,
+        (Check::Determinism, _) => determinism(&pairs)?,
         (Check::Reference, Some(other)) => {
             reference(&pairs, subject(trial.subjects, &other.value)?)?
         }

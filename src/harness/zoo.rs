@@ -86,6 +86,10 @@ fn verdict(trial: &Trial<'_>, fault: &Fault, check: Check, found: &Outcome) -> O
         let expected = format!("`{}` catches `{}`", check.name(), trial.case.subject);
         return Some(not_caught(&nothing, expected, "it found nothing".into()));
     };
+    // The step and the cause are those of the first check; another one may see the fault elsewhere.
+    if fault.caught_by.first().is_some_and(|name| name.value != check.name()) {
+        return None;
+    }
     let at = |finding: &&Finding| fault.at.as_deref().is_none_or(|at| finding.what.concerns(at));
     let whole = text(trial.case, check, found);
     let Some(finding) = found.findings.iter().find(at) else {

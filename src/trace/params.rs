@@ -19,13 +19,20 @@ use rand_distr::StandardNormal;
 pub struct Params {
     seed: u64,
     tracked: bool,
+    moved: Option<(String, Tensor)>,
     made: Arc<Mutex<BTreeMap<String, Var>>>,
 }
 
 impl Params {
     /// No parameters yet; they will be variables.
     pub fn new(seed: u64) -> Self {
-        Self { seed, tracked: true, made: Arc::default() }
+        Self { seed, tracked: true, moved: None, made: Arc::default() }
+    }
+
+    /// The same, one of them with `by` added to it.
+    #[must_use]
+    pub fn moved(self, name: &str, by: &Tensor) -> Self {
+        Self { moved: Some((name.to_owned(), by.clone())), ..self }
     }
 
     /// The same values as plain tensors, whose use leaves no graph.
@@ -60,6 +67,10 @@ impl SimpleBackend for Params {
         }
         let values = fill(self.seed, name, &h, s.dims());
         let tensor = Tensor::from_vec(values, s, &Device::Cpu)?.to_dtype(dtype)?.to_device(dev)?;
+        let tensor = match &self.moved {
+            Some((moved, by)) if moved == name => (tensor + by)?,
+            _ => tensor,
+        };
         let var = Var::from_tensor(&tensor)?;
         let tensor = self.handed_out(&var);
         made.insert(name.to_owned(), var);

@@ -36,14 +36,18 @@ pub fn tap(name: &str, t: Tensor) -> Result<Tensor> {
 
 thread_local! {
     static ON: Cell<bool> = const { Cell::new(false) };
-    static TAPS: RefCell<Recorder> = const { RefCell::new(Recorder { taps: Vec::new(), probing: false }) };
+    static TAPS: RefCell<Recorder> = const { RefCell::new(Recorder { taps: Vec::new(), probing: false, plan: None }) };
 }
 
 #[derive(Default)]
 struct Recorder {
     taps: Vec<Tap>,
     probing: bool,
+    plan: Option<Plan>,
 }
+
+/// What is put in the place of a tap's tensor.
+type Plan = Box<dyn FnMut(&Tap) -> Result<Option<Tensor>>>;
 
 /// A named tensor, where and when it was named.
 #[derive(Debug, Clone)]
@@ -93,9 +97,21 @@ pub fn probe<R>(f: impl FnOnce() -> R) -> Recorded<R> {
     run(f, true)
 }
 
+/// Runs `f` with a plan that may put another tensor in the place of each that a tap sees; what is kept is the tap's own.
+pub fn replaced<R>(
+    plan: impl FnMut(&Tap) -> Result<Option<Tensor>> + 'static,
+    f: impl FnOnce() -> R,
+) -> Recorded<R> {
+    begun(f, Recorder { plan: Some(Box::new(plan)), ..Recorder::default() })
+}
+
 fn run<R>(f: impl FnOnce() -> R, probing: bool) -> Recorded<R> {
+    begun(f, Recorder { probing, ..Recorder::default() })
+}
+
+fn begun<R>(f: impl FnOnce() -> R, recorder: Recorder) -> Recorded<R> {
     let before = now();
-    let outer = TAPS.replace(Recorder { taps: Vec::new(), probing });
+    let outer = TAPS.replace(recorder);
     let recording = Recording { outer: Some(outer), was_on: ON.replace(true) };
     let result = f();
     let taps = recording.finish();
@@ -135,8 +151,18 @@ fn seen(name: &str, t: Tensor, place: &'static Location<'static>) -> Result<Tens
     let t = if probed { t.apply_op1(Identity(gradient.clone()))? } else { t };
     let tap =
         Tap { name: name.to_owned(), tensor: t.clone(), place, time: now(), gradient, probed };
+    // The plan is taken out while it runs, so that a tap inside it would find the recorder free.
+    let plan = TAPS.with_borrow_mut(|r| r.plan.take());
+    let other = match plan {
+        Some(mut plan) => {
+            let other = plan(&tap);
+            TAPS.with_borrow_mut(|r| r.plan = Some(plan));
+            other?
+        }
+        None => None,
+    };
     TAPS.with_borrow_mut(|r| r.taps.push(tap));
-    Ok(t)
+    Ok(other.unwrap_or(t))
 }
 
 /// The present moment on candle's counter; a scalar is made to read it.

@@ -66,6 +66,11 @@ impl Small {
         Small { rows_mix: true, ..self }
     }
 
+    /// Says that nothing depends on later places.
+    pub fn causal(self) -> Small {
+        Small { causal: true, ..self }
+    }
+
     fn model(
         &self,
         forward: &Arc<Forward>,

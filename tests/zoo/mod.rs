@@ -13,6 +13,7 @@ pub mod overflow;
 pub mod products;
 pub mod ragged;
 pub mod ranks;
+pub mod rows;
 pub mod severed;
 pub mod windows;
 
@@ -31,6 +32,7 @@ pub fn registry() -> Registry {
         products::subjects(),
         ragged::subjects(),
         ranks::subjects(),
+        rows::subjects(),
         severed::subjects(),
         windows::subjects(),
     ];

@@ -97,8 +97,10 @@ impl Along {
         cut_other: impl Fn(&Tensor, usize) -> Result<Tensor>,
     ) -> Option<First> {
         first_apart(pass, other, tolerance, |key, a, b| {
-            let axis = self.grown.tap(key)?;
-            Some((cut(a, axis).ok()?, cut_other(b, axis).ok()?))
+            let axes = self.grown.tap(key)?;
+            let a = axes.iter().try_fold(a.clone(), |t, axis| cut(&t, *axis)).ok()?;
+            let b = axes.iter().try_fold(b.clone(), |t, axis| cut_other(&t, *axis)).ok()?;
+            Some((a, b))
         })
     }
 

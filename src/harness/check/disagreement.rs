@@ -92,6 +92,19 @@ pub enum Claim {
     },
     /// A run that is watched gives what one that nobody watches does.
     Unwatched,
+    /// Inputs that lie transposed in memory give what contiguous ones give.
+    StridedInputs,
+    /// So does a tap whose tensor lies transposed in memory.
+    StridedTap {
+        /// The tap.
+        tap: String,
+    },
+    /// A gradient is what finite differences show.
+    Derivative,
+    /// The model computes in its number format what it computes in f64.
+    InF64,
+    /// A model built anew from the same seed gives the same values.
+    Anew,
     /// A second run of the same model on the same inputs gives the same values.
     Again,
 }

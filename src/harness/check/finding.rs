@@ -6,6 +6,7 @@ use super::cause::Cause;
 use super::disagreement::{Disagreement, Inconclusive};
 use super::tally::Tally;
 use crate::dims::{Axes, Condition, Dims};
+use crate::harness::case::DType;
 use crate::harness::law::{Unlawful, starred};
 use crate::harness::run::Failure;
 use crate::harness::study::Study;
@@ -62,6 +63,15 @@ pub enum What {
     },
     /// Two computations that should agree do not.
     Disagree(Box<Disagreement>),
+    /// An output in a narrower number format than the point's.
+    Narrower {
+        /// The output.
+        output: String,
+        /// The point's format.
+        expected: DType,
+        /// Its own.
+        actual: &'static str,
+    },
     /// A check could not tell anything, which is no pass.
     Inconclusive(Inconclusive),
     /// A known fault was not caught as its case says.
@@ -105,6 +115,7 @@ impl What {
             Self::Failed(failed) => failed.failure.op.as_deref(),
             Self::Gradient(problem) => Some(&problem.parameter),
             Self::NotFinite { step, .. } => Some(step),
+            Self::Narrower { output, .. } => Some(output),
             Self::Disagree(d) => Some(d.first.as_ref().map_or(&d.name, |first| &first.step)),
             Self::Unlawful(Unlawful::Axis { step, .. }, _) => Some(step),
             _ => None,

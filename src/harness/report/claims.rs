@@ -58,6 +58,17 @@ fn rule(claim: &Claim) -> String {
         Claim::PiecesState { lengths } => {
             format!("{} leaves the state that the whole leaves", pieces(lengths))
         }
+        Claim::StridedInputs => {
+            "inputs that lie transposed in memory give what contiguous ones give".into()
+        }
+        Claim::StridedTap { tap } => {
+            format!("`{tap}` gives the same where its tensor lies transposed in memory")
+        }
+        Claim::Derivative => {
+            "a gradient is the derivative that finite differences show, in f64".into()
+        }
+        Claim::InF64 => "the model computes in this number format what it computes in f64".into(),
+        Claim::Anew => "a model built anew from the same seed gives the same values".into(),
         Claim::Again => "a second run of the same model gives the same values".into(),
     }
 }
@@ -71,6 +82,12 @@ fn pieces(lengths: &[usize]) -> String {
             format!("a sequence read in pieces of {}", all.join(" + "))
         }
     }
+}
+
+/// An output that lost its number format.
+pub fn narrower(output: &str, expected: &str, actual: &str) -> String {
+    let text = label("output", output);
+    text + &label("expected", &format!("{expected} or wider")) + &label("actual", actual)
 }
 
 /// Why nothing could be told, and what would change that.

@@ -1,6 +1,6 @@
 //! A model that is built once and run as often as a check needs, on inputs of the check's choosing.
 
-use candle_core::{Result, Var};
+use candle_core::{Result, Tensor, Var};
 
 use super::backward::{backward_from, cotangents};
 use super::failure::{Failure, caught};
@@ -54,6 +54,22 @@ impl Rig {
         Some(model.and_then(|model| Self::around(model, params, subject, setup)))
     }
 
+    /// The subject's model with one parameter moved by `by`.
+    ///
+    /// # Errors
+    /// What building can fail with.
+    pub fn moved(
+        subject: &dyn AnySubject,
+        setup: &Setup<'_>,
+        name: &str,
+        by: &Tensor,
+    ) -> std::result::Result<Self, Box<Failure>> {
+        let params = Params::new(setup.seed).moved(name, by);
+        let vb = params.builder(setup.dtype, setup.device);
+        let model = caught(|| subject.build(setup.config, vb)).map_err(Box::new)?;
+        Self::around(model, params, subject, setup)
+    }
+
     fn around(
         model: Box<dyn Model>,
         params: Params,
@@ -80,6 +96,20 @@ impl Rig {
     /// What the model fails with.
     pub fn forward(&self, inputs: &Inputs) -> std::result::Result<Pass, Box<Failure>> {
         let run = tap::record(|| caught(|| self.model.forward(inputs)));
+        let outputs = run.result.map_err(Box::new)?;
+        Ok(Pass { outputs: outputs.0, taps: run.taps })
+    }
+
+    /// The same, with `plan` putting other tensors in the place of those that taps see.
+    ///
+    /// # Errors
+    /// What the model fails with.
+    pub fn forward_with(
+        &self,
+        inputs: &Inputs,
+        plan: impl FnMut(&Tap) -> Result<Option<Tensor>> + 'static,
+    ) -> std::result::Result<Pass, Box<Failure>> {
+        let run = tap::replaced(plan, || caught(|| self.model.forward(inputs)));
         let outputs = run.result.map_err(Box::new)?;
         Ok(Pass { outputs: outputs.0, taps: run.taps })
     }

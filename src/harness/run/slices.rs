@@ -156,7 +156,7 @@ fn empty(pieces: &[Tensor], axis: usize) -> Result<Tensor> {
 #[derive(Debug, Clone, Default)]
 pub struct Grown {
     outputs: Vec<(String, usize)>,
-    taps: HashMap<Key, usize>,
+    taps: HashMap<Key, Vec<usize>>,
 }
 
 /// A tap by its name, and how many of that name came before it in the pass.
@@ -165,15 +165,16 @@ pub type Key = (String, usize);
 impl Grown {
     /// From a pass at `n` and one at `m`.
     pub fn between(pass: &Pass, larger: &Pass, n: usize, m: usize) -> Self {
-        let axis = |a: &Tensor, b: &Tensor| grown(a.dims(), b.dims(), (n, m));
+        let axes = |a: &Tensor, b: &Tensor| grown(a.dims(), b.dims(), (n, m));
         let outputs = pass.outputs.iter().filter_map(|(name, t)| {
             let (_, other) = larger.outputs.iter().find(|(other, _)| other == name)?;
-            Some((name.clone(), axis(t, other)?))
+            let axes = axes(t, other)?;
+            (axes.len() == 1).then(|| (name.clone(), axes[0]))
         });
         let others: HashMap<Key, &Tap> = numbered(larger).into_iter().collect();
         let taps = numbered(pass).into_iter().filter_map(|(key, tap)| {
-            let axis = axis(&tap.tensor, &others.get(&key)?.tensor)?;
-            Some((key, axis))
+            let axes = axes(&tap.tensor, &others.get(&key)?.tensor)?;
+            Some((key, axes))
         });
         Self { outputs: outputs.collect(), taps: taps.collect() }
     }
@@ -183,9 +184,9 @@ impl Grown {
         self.outputs.iter().find(|(own, _)| own == name).map(|(_, axis)| *axis)
     }
 
-    /// The axis of a tap.
-    pub fn tap(&self, key: &Key) -> Option<usize> {
-        self.taps.get(key).copied()
+    /// The axes of a tap, more than one where it holds something for each pair of places.
+    pub fn tap(&self, key: &Key) -> Option<&[usize]> {
+        self.taps.get(key).map(Vec::as_slice)
     }
 
     /// Whether no output has the axis.
@@ -207,10 +208,12 @@ impl Grown {
     }
 }
 
-fn grown(a: &[usize], b: &[usize], (n, m): (usize, usize)) -> Option<usize> {
-    let mut differing = (0..a.len()).filter(|&i| a.len() == b.len() && a[i] != b[i]);
-    let axis = differing.next()?;
-    (differing.next().is_none() && (a[axis], b[axis]) == (n, m)).then_some(axis)
+/// The axes that grow from n to m, where no other axis differs.
+fn grown(a: &[usize], b: &[usize], (n, m): (usize, usize)) -> Option<Vec<usize>> {
+    let differing: Vec<usize> =
+        (0..a.len()).filter(|&i| a.len() == b.len() && a[i] != b[i]).collect();
+    let grows = |&i: &usize| (a[i], b[i]) == (n, m);
+    (!differing.is_empty() && differing.iter().all(grows)).then_some(differing)
 }
 
 /// The taps of a pass, each with how many of its name came before.

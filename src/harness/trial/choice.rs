@@ -22,7 +22,7 @@ pub fn checks(case: &Case, subject: &dyn AnySubject) -> Result<Vec<Check>, CaseE
     if case.expect.is_some() {
         return Ok(vec![Check::Shapes]);
     }
-    let has = |check: &Check| check.lacks(case, subject).is_none();
+    let has = |check: &Check| !check.is_opt_in() && check.lacks(case, subject).is_none();
     Ok(match &case.checks {
         Some(named) => named.iter().filter_map(|name| Check::named(&name.value)).collect(),
         None => Check::ALL.into_iter().filter(has).collect(),
