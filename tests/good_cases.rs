@@ -40,6 +40,7 @@ fn every_field_is_read() -> Outcome {
     let fault = case.fault.ok_or("a fault")?;
     assert_eq!(fault.twin.map(|twin| twin.value), Some("toy_right".to_owned()));
     assert_eq!(case.reference.map(|other| other.value), Some("toy_plain".to_owned()));
+    assert_eq!(fault.alive_in, Some("candle 0.11.1".to_owned()));
     assert_eq!(fault.cause, Some("joined on axis 0".to_owned()));
     assert_eq!((case.budget, case.max_points), (512 << 20, 100));
     Ok(())

@@ -146,6 +146,8 @@ pub struct Fault {
     pub at: Option<String>,
     /// Text that the cause they give contains.
     pub cause: Option<String>,
+    /// The library, and its version, that has the fault.
+    pub alive_in: Option<String>,
 }
 
 impl Case {

@@ -7,35 +7,32 @@ use crate::trace::Coverage;
 
 use std::fmt;
 
-/// How much of a model the trace shows, where that is not all: `sees 1 of 221 tensors, blind behind 3`.
+/// How much of a model the trace shows, where that is not all: `sees 8 tensors, and nothing of what made 3 of them`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sight {
     /// Tensors that the graph shows.
     pub seen: usize,
-    /// Tensors that the run made.
-    pub made: usize,
     /// Tensors whose origin is cut off: everything before them is unseen.
     pub blind: usize,
 }
 
 impl fmt::Display for Sight {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { seen, made, blind } = self;
-        write!(f, "sees {seen} of {made} tensors, blind behind {blind}")
+        let Self { seen, blind } = self;
+        write!(f, "sees {seen} tensors, and nothing of what made {blind} of them")
     }
 }
 
 impl Outcome {
     /// How much of the model was seen, in the variant of which the least was; nothing where that is all.
     pub fn sight(&self) -> Option<Sight> {
-        let partial = self.coverage.iter().map(|(_, coverage, cuts)| Sight {
-            seen: coverage.seen,
-            made: coverage.made,
-            blind: cuts.len(),
-        });
+        let partial = self
+            .coverage
+            .iter()
+            .map(|(_, coverage, cuts)| Sight { seen: coverage.seen, blind: cuts.len() });
         // Constants and what is made beside the graph are no loss: what is cut off is.
         let partial = partial.filter(|sight| sight.blind > 0);
-        partial.min_by(|a, b| (a.seen * b.made).cmp(&(b.seen * a.made)))
+        partial.min_by_key(|sight| sight.seen)
     }
 }
 

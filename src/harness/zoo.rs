@@ -84,7 +84,13 @@ fn verdict(trial: &Trial<'_>, fault: &Fault, check: Check, found: &Outcome) -> O
     };
     let Some(first) = found.findings.first() else {
         let expected = format!("`{}` catches `{}`", check.name(), trial.case.subject);
-        return Some(not_caught(&nothing, expected, "it found nothing".into()));
+        let mended = |library| {
+            format!(
+                "it found nothing: if {library} is out of use, the fault is mended upstream; take the row out"
+            )
+        };
+        let actual = fault.alive_in.as_ref().map_or_else(|| "it found nothing".into(), mended);
+        return Some(not_caught(&nothing, expected, actual));
     };
     // The step and the cause are those of the first check; another one may see the fault elsewhere.
     if fault.caught_by.first().is_some_and(|name| name.value != check.name()) {
@@ -106,7 +112,9 @@ fn verdict(trial: &Trial<'_>, fault: &Fault, check: Check, found: &Outcome) -> O
     let looped = || places.len() == 2 && places[0] == places[1];
     // A fault in one part of a model that is shipped shows at that model's own taps, far from its line.
     let elsewhere = || disagrees(&finding.what) && !places.iter().any(has_mark);
-    if marked || between() || looped() || elsewhere() {
+    // A backward pass fails in the library, where no line of the subject is known.
+    let in_library = || places.iter().all(|place| source(place).is_none());
+    if marked || between() || looped() || elsewhere() || in_library() {
         return None;
     }
     Some(not_caught(finding, format!("the line is the one marked `{MARK}`"), whole))

@@ -82,9 +82,13 @@ fn of_harness(at: &str) -> bool {
     inside.is_some_and(|rest| rest.starts_with("/src/trace/") || rest.starts_with("/src/harness/"))
 }
 
-/// Relative to the workspace, or to the current folder.
+/// Relative to the workspace, or to the current folder; in a registry, from the folder of the crate on.
 fn short(file: &str) -> String {
     let file = file.replace('\\', "/");
+    if let Some((_, in_registry)) = file.split_once("/registry/src/") {
+        let in_crate = in_registry.split_once('/').map_or(in_registry, |(_, rest)| rest);
+        return in_crate.to_owned();
+    }
     let root = std::env::var("CARGO_MANIFEST_DIR").ok();
     let root = root.or_else(|| std::env::current_dir().ok().map(|p| p.display().to_string()));
     let inside = root.as_deref().and_then(|root| file.strip_prefix(root));

@@ -15,6 +15,7 @@ pub mod ragged;
 pub mod ranks;
 pub mod rows;
 pub mod severed;
+pub mod upstream;
 pub mod windows;
 
 use shapelock::harness::registry::Registry;
@@ -34,6 +35,7 @@ pub fn registry() -> Registry {
         ranks::subjects(),
         rows::subjects(),
         severed::subjects(),
+        upstream::subjects(),
         windows::subjects(),
     ];
     let all = families.into_iter().flatten().fold(shipped(), Registry::with);

@@ -14,7 +14,7 @@ use super::verdict::{expect, fault, tolerance};
 use super::{Case, Lock, Variant};
 
 /// Every field of a case.
-const FIELDS: [&str; 22] = [
+const FIELDS: [&str; 23] = [
     "subject",
     "why",
     "config",
@@ -35,6 +35,7 @@ const FIELDS: [&str; 22] = [
     "caught_by",
     "at",
     "cause",
+    "alive_in",
     "budget",
     "max_points",
 ];

@@ -62,8 +62,9 @@ pub(super) fn expect<'a>(reader: &mut Reader<'a>, node: &'a Node) -> Option<Expe
 pub(super) fn fault(reader: &mut Reader<'_>) -> Option<Fault> {
     let caught_by = names(reader, "caught_by");
     let (twin, at, cause) = (text(reader, "twin"), text(reader, "at"), text(reader, "cause"));
+    let alive_in = text(reader, "alive_in").map(|library| library.value);
     if reader.source.root.get("caught_by").is_none() {
-        for key in ["twin", "at", "cause"] {
+        for key in ["twin", "at", "cause", "alive_in"] {
             if let Some(entry) = reader.source.root.get(key) {
                 let message = format!("`{key}` needs `caught_by`");
                 reader.fault(entry.at, message, "name the checks that have to find the fault");
@@ -71,5 +72,5 @@ pub(super) fn fault(reader: &mut Reader<'_>) -> Option<Fault> {
         }
     }
     let (at, cause) = (at.map(|at| at.value), cause.map(|cause| cause.value));
-    Some(Fault { twin, caught_by: caught_by?, at, cause })
+    Some(Fault { twin, caught_by: caught_by?, at, cause, alive_in })
 }

@@ -9,9 +9,10 @@ pub fn disagree(d: &Disagreement) -> String {
     text.push_str(&label("rule", &rule(&d.claim)));
     let what = if d.gradient { format!("the gradient of {}", d.name) } else { d.name.clone() };
     text.push_str(&label("differs", &what));
-    let error = match d.error.is_infinite() {
-        true => "one has another shape than the other".to_owned(),
-        false => format!("max|a-b| / max|b| = {:.2e}", d.error),
+    let error = match &d.claim {
+        Claim::Derivative => format!("|slope - g·u| / |g| = {:.2e}", d.error),
+        _ if d.error.is_infinite() => "one has another shape than the other".to_owned(),
+        _ => format!("max|a-b| / max|b| = {:.2e}", d.error),
     };
     text.push_str(&label("error", &error));
     let allowed = match d.tolerance {
