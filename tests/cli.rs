@@ -181,3 +181,23 @@ fn what_is_wrong_with_a_case_is_told_at_once() {
     assert_eq!(code, 2);
     insta::assert_snapshot!(out);
 }
+
+/// One change in many cases is told once at the end, with how many cases have it.
+#[test]
+fn what_cases_have_in_common_is_told_once() {
+    let exchanged = GOOD.replace("states: b l n", "states: b n l");
+    let other = GOOD.replace("states: b l n", "output: b i l");
+    let all = [("a", &exchanged), ("b", &exchanged), ("c", &exchanged), ("d", &other)];
+    let all = all.map(|(name, text)| (name, text.as_str()));
+    let package = package(&all);
+    let (code, out, _) = shapelock(package.path(), "check");
+    assert_eq!(code, 1);
+    let told = "\
+  2 changes in 4 cases:
+    3 cases: states (b, n, l) became (b, l, n)
+    1 case: output (b, i, l) became (b, l, i)
+";
+    assert!(out.contains(told), "{out}");
+    let (_, out, _) = shapelock(package.path(), "check a d");
+    assert!(!out.contains("changes in"), "{out}");
+}

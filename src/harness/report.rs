@@ -6,6 +6,7 @@
 
 mod blind;
 mod causes;
+mod change;
 mod claims;
 mod difference;
 mod lines;
@@ -21,6 +22,7 @@ use crate::dims::Condition;
 
 pub use blind::blind;
 pub use causes::word;
+pub use change::change;
 pub use lines::{label, shape};
 pub use others::error;
 pub use table::Table;

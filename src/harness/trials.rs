@@ -37,11 +37,14 @@ use arguments::Translated;
 pub(in crate::harness) use environment::prepare;
 pub use environment::{Options, OptionsError};
 pub use list::{Job, Listed, Work, list};
-pub use one::{Done, run};
+pub use one::{Done, Red, run};
 pub use suite::{Cases, Suite};
 use summary::{Notes, Summary};
 #[cfg(feature = "cli")]
-pub(in crate::harness) use {one::on_large_stack, summary::counted};
+pub(in crate::harness) use {
+    one::on_large_stack,
+    summary::{Changes, counted},
+};
 
 /// What test binaries of libtest exit with.
 const FAILED: u8 = 101;
@@ -119,7 +122,11 @@ fn trial(
     let (suite, notes) = (suite.clone(), notes.clone());
     let runner = move || match listed.work {
         Work::Check(job) => {
-            let done = run(&suite, &job, point.as_deref())?;
+            let done = run(&suite, &job, point.as_deref()).map_err(|red| {
+                let mut notes = notes.lock().unwrap_or_else(PoisonError::into_inner);
+                notes.changes.add(&job.case.path.to_string(), red.changes);
+                Failed::from(red.text)
+            })?;
             let mut notes = notes.lock().unwrap_or_else(PoisonError::into_inner);
             notes.unverified.extend(done.unverified);
             notes.partial.extend(done.sight.map(|sight| (job.name.clone(), sight)));
@@ -143,7 +150,8 @@ pub fn check(suite: &Suite, file: &str) {
         match (listed.work, listed.skip) {
             (_, Some(reason)) => eprintln!("{}: skipped, {reason}", listed.name),
             (Work::Check(job), None) => {
-                failures.extend(run(suite, &job, options.point.as_deref()).err());
+                failures
+                    .extend(run(suite, &job, options.point.as_deref()).err().map(|red| red.text));
             }
             (Work::Broken(text) | Work::NoSubject(text), None) => failures.push(text),
         }

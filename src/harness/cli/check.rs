@@ -11,7 +11,7 @@ use super::style::{bad, good, left_out};
 use super::{FAILED, NOT_UNDERSTOOD};
 use crate::harness::case::DeviceKind;
 use crate::harness::plan::Environment;
-use crate::harness::trials::{self, Done, Listed, Options, Suite, Work, counted};
+use crate::harness::trials::{self, Changes, Done, Listed, Options, Red, Suite, Work, counted};
 
 /// Runs the trials of the wanted cases, prints a line for each and the report of each that fails, and ends with counts.
 ///
@@ -61,6 +61,7 @@ struct Tally {
     unlocked: usize,
     unverified: BTreeSet<String>,
     unreadable: usize,
+    changes: Changes,
     /// How many were skipped, by reason.
     skipped: BTreeMap<String, usize>,
 }
@@ -85,8 +86,9 @@ impl Tally {
                     let sight = sight.map(|sight| format!(", {sight}")).unwrap_or_default();
                     format!("{} {name}, {}{sight}", good("ok     "), counted(points, "point"))
                 }
-                Err(text) => {
+                Err(Red { text, changes }) => {
                     self.failed += 1;
+                    self.changes.add(&listed.case, changes);
                     self.points.insert((listed.case.clone(), job.device), job.points);
                     format!("{} {name}\n\n{}\n", bad("FAILED "), text.trim_end())
                 }
@@ -123,6 +125,7 @@ impl Tally {
             counted(*passed, "check"),
             failed + unreadable,
         );
+        text.push_str(&self.changes.text());
         for (reason, count) in &self.skipped {
             text.push_str(&format!("  {count} skipped: {reason}\n"));
         }

@@ -31,7 +31,7 @@ fn first(first: &First) -> String {
 }
 
 /// The claim as a sentence.
-fn rule(claim: &Claim) -> String {
+pub fn rule(claim: &Claim) -> String {
     match claim {
         Claim::Definition => "the model computes what its definition does".into(),
         Claim::Subject(name) => format!("the model computes what `{name}` does"),

@@ -10,7 +10,7 @@ use super::suite::Suite;
 use crate::harness::case::DeviceKind;
 use crate::harness::check::Check;
 use crate::harness::outcome::{Outcome, Sight};
-use crate::harness::report::{Context, failure};
+use crate::harness::report::{Context, change, failure};
 use crate::harness::run::{Failure, panics};
 use crate::harness::snapshot::{Changed, read_baseline};
 use crate::harness::trial::Trial;
@@ -32,18 +32,33 @@ pub struct Done {
     pub sight: Option<Sight>,
 }
 
+/// What a trial that failed says.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Red {
+    /// The whole text.
+    pub text: String,
+    /// What changed, a line each: the same line from two cases is one cause.
+    pub changes: Vec<String>,
+}
+
+impl From<String> for Red {
+    fn from(text: String) -> Self {
+        Self { text, changes: Vec::new() }
+    }
+}
+
 /// Runs a trial on a thread of its own, with a stack that is large enough for the graph of a long sequence.
 ///
 /// # Errors
-/// The whole text of the failure.
-pub fn run(suite: &Suite, job: &Job, point: Option<&str>) -> Result<Done, String> {
+/// What the failure says.
+pub fn run(suite: &Suite, job: &Job, point: Option<&str>) -> Result<Done, Red> {
     /// One trial at a time has an accelerator, so that two do not share its memory.
     static ACCELERATOR: Mutex<()> = Mutex::new(());
     let _one = (job.device != DeviceKind::Cpu)
         .then(|| ACCELERATOR.lock().unwrap_or_else(PoisonError::into_inner));
     match on_large_stack(&job.name, || attempt(suite, job, point))? {
         Ok(done) => done,
-        Err(panic) => Err(of_harness(&panic)),
+        Err(panic) => Err(of_harness(&panic).into()),
     }
 }
 
@@ -69,7 +84,7 @@ fn of_harness(panic: &Failure) -> String {
     )
 }
 
-fn attempt(suite: &Suite, job: &Job, point: Option<&str>) -> Result<Done, String> {
+fn attempt(suite: &Suite, job: &Job, point: Option<&str>) -> Result<Done, Red> {
     let path = locks(job).then(|| suite.snapshot(&job.case.path)).flatten();
     let path = path.as_deref();
     let of_law = path.filter(|_| job.check == Check::Shapes);
@@ -96,7 +111,10 @@ fn attempt(suite: &Suite, job: &Job, point: Option<&str>) -> Result<Done, String
     }
     match outcome.findings.is_empty() && changed.is_none() {
         true => Ok(done),
-        false => Err(text(suite, job, path, &outcome, changed.as_ref())),
+        false => Err(Red {
+            text: text(suite, job, path, &outcome, changed.as_ref()),
+            changes: outcome.findings.iter().filter_map(change).collect(),
+        }),
     }
 }
 

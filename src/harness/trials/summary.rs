@@ -19,8 +19,43 @@ pub(super) struct Summary {
 pub(super) struct Notes {
     /// Names of snapshots' sections that no trial could compare with.
     pub(super) unverified: BTreeSet<String>,
+    /// What failing trials say that changed.
+    pub(super) changes: Changes,
     /// The trials that saw a part of their model, and how much.
     pub(super) partial: BTreeMap<String, Sight>,
+}
+
+/// What changed, and in which cases.
+#[derive(Debug, Default)]
+pub(in crate::harness) struct Changes(BTreeMap<String, BTreeSet<String>>);
+
+impl Changes {
+    /// Notes what a failing trial of a case says that changed.
+    pub(in crate::harness) fn add(&mut self, case: &str, changes: Vec<String>) {
+        for change in changes {
+            self.0.entry(change).or_default().insert(case.to_owned());
+        }
+    }
+
+    /// The changes, that of most cases first; nothing where no two cases have one in common.
+    pub(in crate::harness) fn text(&self) -> String {
+        let cases: BTreeSet<&String> = self.0.values().flatten().collect();
+        if self.0.values().all(|cases| cases.len() < 2) {
+            return String::new();
+        }
+        let (of, all) = (counted(self.0.len(), "change"), counted(cases.len(), "case"));
+        let mut text = format!("  {of} in {all}:\n");
+        let mut sorted: Vec<(&String, usize)> =
+            self.0.iter().map(|(change, cases)| (change, cases.len())).collect();
+        sorted.sort_by_key(|(_, cases)| std::cmp::Reverse(*cases));
+        for (change, cases) in sorted.iter().take(MOST) {
+            let _ = writeln!(text, "    {}: {change}", counted(*cases, "case"));
+        }
+        if let Some(others @ 1..) = sorted.len().checked_sub(MOST) {
+            let _ = writeln!(text, "    and {}", counted(others, "other change"));
+        }
+        text
+    }
 }
 
 /// Trials that saw a part of their model that are told one by one.
@@ -38,7 +73,7 @@ impl Summary {
 
     /// The lines, for stderr: stdout ends with libtest's own line, which tools read. Nothing for one trial that ran.
     pub(super) fn text(&self, passed: u64, failed: u64, notes: &Notes) -> String {
-        let Notes { unverified, partial } = notes;
+        let Notes { unverified, partial, changes } = notes;
         let skipped: usize = self.skipped.values().sum();
         // nextest runs each trial in a process of its own, and counts by itself.
         if self.trials == 1 && skipped == 0 && unverified.is_empty() && partial.is_empty() {
@@ -49,6 +84,7 @@ impl Summary {
             counted(self.cases.len(), "case"),
             counted(self.trials, "trial"),
         );
+        text.push_str(&changes.text());
         for (reason, count) in &self.skipped {
             let _ = writeln!(text, "  {count} skipped: {reason}");
         }
