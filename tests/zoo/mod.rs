@@ -15,6 +15,8 @@ pub mod ragged;
 pub mod ranks;
 pub mod rows;
 pub mod severed;
+pub mod ssm;
+pub mod streams;
 pub mod upstream;
 pub mod windows;
 
@@ -35,6 +37,7 @@ pub fn registry() -> Registry {
         ranks::subjects(),
         rows::subjects(),
         severed::subjects(),
+        streams::subjects(),
         upstream::subjects(),
         windows::subjects(),
     ];
