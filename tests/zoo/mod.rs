@@ -9,6 +9,7 @@ pub mod heads;
 pub mod joined_samples;
 pub mod joined_states;
 pub mod kit;
+pub mod long;
 pub mod overflow;
 pub mod products;
 pub mod ragged;
@@ -31,6 +32,7 @@ pub fn registry() -> Registry {
         heads::subjects(),
         joined_samples::subjects(),
         joined_states::subjects(),
+        long::subjects(),
         overflow::subjects(),
         products::subjects(),
         ragged::subjects(),
