@@ -2,6 +2,7 @@
 //!
 //! A family a file. The faulty line carries `// ~fault`: the place that a report names is held against it.
 
+pub mod backward;
 pub mod broadcasts;
 pub mod dtypes;
 pub mod elsewhere;
@@ -27,6 +28,7 @@ use shapelock::harness::subjects::shipped;
 /// The shipped subjects and every one of the zoo.
 pub fn registry() -> Registry {
     let families = [
+        backward::subjects(),
         broadcasts::subjects(),
         dtypes::subjects(),
         heads::subjects(),
