@@ -36,6 +36,8 @@ fn every_field_is_read() -> Outcome {
     assert_eq!(case.tolerance("scans", DType::F64), Some(1e-5));
     assert_eq!(case.tolerance("batch", DType::F32), Some(0.0));
     assert_eq!(case.tolerance("batch", DType::F16), None);
+    let repeated = case.broadcast.iter().map(ToString::to_string);
+    assert_eq!(repeated.collect::<Vec<_>>(), ["states", "layers.*.y"]);
     assert_eq!(case.tags, ["quick", "report-1"]);
     assert_eq!(case.lock, Lock::Named);
     assert_eq!(case.expect.map(|expect| expect.error), Some("mismatch in (8, 60)".to_owned()));

@@ -74,6 +74,8 @@ pub struct Case {
     pub zero_gradient: Vec<ZeroGradient>,
     /// The checks to make; nothing if the subject decides.
     pub checks: Option<Vec<Spanned<String>>>,
+    /// Steps before which an axis of 1 may be repeated, as patterns.
+    pub broadcast: Vec<Pattern>,
     /// How far values may differ. See [`Case::tolerance`].
     pub tolerance: Vec<Tolerance>,
     /// Words to select cases by.

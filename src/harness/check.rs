@@ -6,10 +6,12 @@
 pub mod align;
 pub mod along;
 pub mod batch;
+pub mod broadcast;
 pub mod causal;
 pub mod cause;
 pub mod continuation;
 pub mod determinism;
+pub mod device;
 mod disagreement;
 pub mod dtype;
 pub mod failed;
@@ -57,6 +59,10 @@ pub enum Check {
     Dtype,
     /// Two runs give the same bits.
     Determinism,
+    /// A device gives what the CPU does.
+    Device,
+    /// An axis of 1 that is repeated is meant.
+    Broadcast,
     /// A subject with a known fault: the checks that the case names find it, and the right twin is clean.
     Caught,
 }
@@ -74,7 +80,7 @@ pub enum Arity {
 
 impl Check {
     /// Those that a case can name.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 14] = [
         Self::Shapes,
         Self::Gradients,
         Self::Finite,
@@ -87,6 +93,8 @@ impl Check {
         Self::Gradcheck,
         Self::Dtype,
         Self::Determinism,
+        Self::Device,
+        Self::Broadcast,
     ];
 
     /// The name that cases and trials use.
@@ -104,6 +112,8 @@ impl Check {
             Self::Gradcheck => "gradcheck",
             Self::Dtype => "dtype",
             Self::Determinism => "determinism",
+            Self::Device => "device",
+            Self::Broadcast => "broadcast",
             Self::Caught => "caught",
         }
     }
@@ -115,7 +125,8 @@ impl Check {
 
     /// Whether it is made only where a case names it.
     pub fn is_opt_in(self) -> bool {
-        matches!(self, Self::Layout | Self::Gradcheck | Self::Dtype | Self::Determinism)
+        use Check::{Broadcast, Determinism, Device, Dtype, Gradcheck, Layout};
+        matches!(self, Layout | Gradcheck | Dtype | Determinism | Device | Broadcast)
     }
 
     /// What of the case or its subject it needs and does not find; nothing where it can be made.

@@ -144,6 +144,7 @@ fn body(case: &Case, finding: &Finding) -> String {
         What::Gradient(problem) => others::gradient(problem, finding.tally.failing.as_ref()),
         What::NotFinite { step, place } => others::not_finite(step, place.as_ref()),
         What::Disagree(disagreement) => claims::disagree(disagreement),
+        What::Expanded(expansion, steps) => claims::expanded(expansion, steps),
         What::Narrower { output, expected, actual } => {
             claims::narrower(output, expected.name(), actual)
         }

@@ -14,12 +14,12 @@
 //! A (n, n) [16, 16] zero where l = 1                a parameter; where its gradient vanishes
 //! ```
 //!
-//! The text is lossless: [`parse`] gives back what [`render`] wrote, [`LawStep::op`] excepted, and refuses every text
+//! The text is lossless: [`parse`] gives back what [`render`] wrote, [`LawStep::computes`] excepted, and refuses every text
 //! that [`render`] would not have written, so that a file which was cut short, merged with conflicts or written by a
 //! later form is an error and never read as something else. This is form 1, which has no line for the form; a later
 //! one starts with `shapelock N`.
 //!
-//! [`LawStep::op`]: super::law::LawStep::op
+//! [`LawStep::computes`]: super::law::LawStep::computes
 
 mod names;
 mod parse;

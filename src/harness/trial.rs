@@ -5,9 +5,11 @@ mod sever;
 
 use super::case::{Case, CaseErrors, DeviceKind, Fault};
 use super::check::batch::batch;
+use super::check::broadcast::broadcast;
 use super::check::causal::causal;
 use super::check::continuation::continuation;
 use super::check::determinism::determinism;
+use super::check::device::device;
 use super::check::dtype::dtype;
 use super::check::failed::failed;
 use super::check::finite::finite;
@@ -110,6 +112,11 @@ pub fn run(trial: &Trial<'_>) -> Result<Outcome, TrialError> {
                 outcome.findings.extend(finite(&study));
             }
             Check::Caught => {}
+            Check::Broadcast => {
+                let study = study(trial.case, variant, points, subject, Depth::Forward)?;
+                outcome.findings.extend(untold(trial, &study));
+                outcome.findings.extend(broadcast(trial.case, &study));
+            }
             pair => outcome.findings.extend(compared(trial, pair, subject, variant, points)?),
         }
     }
@@ -134,6 +141,7 @@ fn compared(
         (Check::Layout, _) => layout(&pairs)?,
         (Check::Gradcheck, _) => gradcheck(&pairs)?,
         (Check::Dtype, _) => dtype(&pairs)?,
+        (Check::Device, _) => device(&pairs)?,
         (Check::Determinism, _) => determinism(&pairs)?,
         (Check::Reference, Some(other)) => {
             reference(&pairs, subject(trial.subjects, &other.value)?)?

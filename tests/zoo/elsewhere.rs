@@ -25,11 +25,12 @@ pub struct Elsewhere {
 /// Every one of them.
 pub fn subjects() -> Vec<Elsewhere> {
     let plain = Mamba2Subject::Plain;
-    let all: [(&str, Mamba2Subject, Run); 9] = [
+    let all: [(&str, Mamba2Subject, Run); 10] = [
         ("mamba2_norm_over_all_groups", plain, norm_over_all_groups),
         ("mamba2_window_forgotten", plain, window_forgotten),
         ("mamba2_padding_in_the_state", Mamba2Subject::Padded, padding_in_the_state),
         ("mamba2_step_without_dt_limit", plain, step_without_dt_limit),
+        ("mamba2_state_dropped_alone", plain, state_dropped_alone),
         ("mamba2_graph_cut", plain, graph_cut),
         ("mamba2_chunks_apart", plain, chunks_apart),
         ("mamba2_no_single_token", plain, no_single_token),
@@ -69,6 +70,15 @@ fn step_without_dt_limit(inputs: &CoreInputs) -> Result<(Tensor, LayerState)> {
     let dt_limit = if single { DtLimit::default() } else { inputs.config.dt_limit };
     let config = Config { dt_limit, ..inputs.config.clone() };
     PlainCore.run(&CoreInputs { config: &config, ..*inputs })
+}
+
+/// The state before is dropped where there is one row, which a squeeze once took for no batch at all.
+fn state_dropped_alone(inputs: &CoreInputs) -> Result<(Tensor, LayerState)> {
+    let mut state = inputs.state.clone();
+    if inputs.zxbcdt.dim(0)? == 1 {
+        state.ssm = state.ssm.zeros_like()?; // (b, h, p, n) ~fault
+    }
+    PlainCore.run(&CoreInputs { state: &state, ..*inputs })
 }
 
 /// candle: the graph is cut before the core, and gradients reach 1 of 38 variables.

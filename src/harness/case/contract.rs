@@ -112,6 +112,16 @@ pub(super) fn zero_gradient<'a>(reader: &mut Reader<'a>, node: &'a Node) -> Vec<
     zeros
 }
 
+/// Reads `broadcast`.
+pub(super) fn broadcast<'a>(reader: &mut Reader<'a>, node: &'a Node) -> Vec<Pattern> {
+    let mut patterns = vec![];
+    for item in reader.items(node, "`broadcast`") {
+        let text = reader.text(item, "`broadcast`");
+        patterns.extend(text.and_then(|text| pattern(reader, &text.value, text.at)));
+    }
+    patterns
+}
+
 fn pattern(reader: &mut Reader<'_>, text: &str, at: Position) -> Option<Pattern> {
     match Pattern::new(text) {
         Ok(pattern) => Some(pattern),

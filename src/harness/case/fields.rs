@@ -3,7 +3,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use super::contract::{shapes, zero_gradient};
+use super::contract::{broadcast, shapes, zero_gradient};
 use super::error::{CaseErrors, Spanned};
 use super::matrix::{Filter, Matrix, filters, matrix};
 use super::path::CasePath;
@@ -14,7 +14,7 @@ use super::verdict::{expect, fault, tolerance};
 use super::{Case, Lock, Variant};
 
 /// Every field of a case.
-const FIELDS: [&str; 23] = [
+const FIELDS: [&str; 24] = [
     "subject",
     "why",
     "config",
@@ -26,6 +26,7 @@ const FIELDS: [&str; 23] = [
     "shapes",
     "zero_gradient",
     "checks",
+    "broadcast",
     "tolerance",
     "tags",
     "lock",
@@ -91,6 +92,8 @@ fn fields(reader: &mut Reader<'_>, path: CasePath) -> Case {
         })
         .unwrap_or_default(),
         checks: names(reader, "checks"),
+        broadcast: field(reader, "broadcast", |reader, node| Some(broadcast(reader, node)))
+            .unwrap_or_default(),
         tolerance: field(reader, "tolerance", tolerance).unwrap_or_default(),
         tags: names(reader, "tags").into_iter().flatten().map(|tag| tag.value).collect(),
         lock: field(reader, "lock", |reader, node| reader.word(node, "`lock`", &LOCKS))

@@ -99,6 +99,8 @@ pub enum Claim {
         /// The tap.
         tap: String,
     },
+    /// A device gives what the CPU does.
+    OnTheCpu,
     /// A gradient is what finite differences show.
     Derivative,
     /// The model computes in its number format what it computes in f64.
@@ -107,6 +109,19 @@ pub enum Claim {
     Anew,
     /// A second run of the same model on the same inputs gives the same values.
     Again,
+}
+
+/// An axis of 1 that is repeated.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Expansion {
+    /// The named step that it flows into.
+    pub step: String,
+    /// That step's line.
+    pub place: Option<Place>,
+    /// The extents before.
+    pub from: Vec<usize>,
+    /// The extents after.
+    pub to: Vec<usize>,
 }
 
 /// Why a check could not tell.

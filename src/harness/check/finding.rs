@@ -3,7 +3,7 @@
 use super::Check;
 use super::align::Row;
 use super::cause::Cause;
-use super::disagreement::{Disagreement, Inconclusive};
+use super::disagreement::{Disagreement, Expansion, Inconclusive};
 use super::tally::Tally;
 use crate::dims::{Axes, Condition, Dims};
 use crate::harness::case::DType;
@@ -72,6 +72,8 @@ pub enum What {
         /// Its own.
         actual: &'static str,
     },
+    /// An axis of 1 is repeated, and the case does not list it; with the steps of all that it does not.
+    Expanded(Box<Expansion>, Vec<String>),
     /// A check could not tell anything, which is no pass.
     Inconclusive(Inconclusive),
     /// A known fault was not caught as its case says.
@@ -116,6 +118,7 @@ impl What {
             Self::Gradient(problem) => Some(&problem.parameter),
             Self::NotFinite { step, .. } => Some(step),
             Self::Narrower { output, .. } => Some(output),
+            Self::Expanded(expansion, _) => Some(&expansion.step),
             Self::Disagree(d) => Some(d.first.as_ref().map_or(&d.name, |first| &first.step)),
             Self::Unlawful(Unlawful::Axis { step, .. }, _) => Some(step),
             _ => None,
@@ -133,6 +136,7 @@ impl What {
             },
             Self::Failed(failed) => failed.failure.places.iter().take(1).cloned().collect(),
             Self::NotFinite { place, .. } => place.iter().cloned().collect(),
+            Self::Expanded(expansion, _) => expansion.place.iter().cloned().collect(),
             Self::Disagree(d) => d.first.iter().flat_map(|first| first.places()).collect(),
             _ => Vec::new(),
         }

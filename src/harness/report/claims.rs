@@ -1,7 +1,7 @@
 //! Two computations that differ, and checks that could not tell.
 
 use super::lines::label;
-use crate::harness::check::{Claim, Disagreement, First, Inconclusive};
+use crate::harness::check::{Claim, Disagreement, Expansion, First, Inconclusive};
 
 /// What should hold, where it first does not, and by how much.
 pub fn disagree(d: &Disagreement) -> String {
@@ -65,6 +65,7 @@ fn rule(claim: &Claim) -> String {
         Claim::StridedTap { tap } => {
             format!("`{tap}` gives the same where its tensor lies transposed in memory")
         }
+        Claim::OnTheCpu => "the device computes what the CPU does".into(),
         Claim::Derivative => {
             "a gradient is the derivative that finite differences show, in f64".into()
         }
@@ -83,6 +84,16 @@ fn pieces(lengths: &[usize]) -> String {
             format!("a sequence read in pieces of {}", all.join(" + "))
         }
     }
+}
+
+/// An axis of 1 that is repeated, and what to write where it and the others are meant.
+pub fn expanded(expansion: &Expansion, steps: &[String]) -> String {
+    let Expansion { step, place, from, to } = expansion;
+    let place = place.as_ref().map(|p| format!(", {p}")).unwrap_or_default();
+    let text = label("before", &format!("{step}{place}"));
+    let text = text + &label("expanded", &format!("{from:?} to {to:?}, dims all distinct"));
+    let all = steps.join(", ");
+    text + &label("remedy", &format!("where it is meant, the case says `broadcast: [{all}]`"))
 }
 
 /// An output that lost its number format.
