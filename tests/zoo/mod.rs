@@ -2,6 +2,7 @@
 //!
 //! A family a file. The faulty line carries `// ~fault`: the place that a report names is held against it.
 
+pub mod axes;
 pub mod backward;
 pub mod broadcasts;
 pub mod dtypes;
@@ -11,6 +12,7 @@ pub mod joined_samples;
 pub mod joined_states;
 pub mod kit;
 pub mod long;
+pub mod lookups;
 pub mod overflow;
 pub mod products;
 pub mod ragged;
@@ -28,6 +30,7 @@ use shapelock::harness::subjects::shipped;
 /// The shipped subjects and every one of the zoo.
 pub fn registry() -> Registry {
     let families = [
+        axes::subjects(),
         backward::subjects(),
         broadcasts::subjects(),
         dtypes::subjects(),
@@ -35,6 +38,7 @@ pub fn registry() -> Registry {
         joined_samples::subjects(),
         joined_states::subjects(),
         long::subjects(),
+        lookups::subjects(),
         overflow::subjects(),
         products::subjects(),
         ragged::subjects(),

@@ -19,6 +19,18 @@ pub fn subjects() -> Vec<Small> {
         }),
         rotated("rope_from_offset", |places, offset| tap("places", places.broadcast_add(&offset)?)),
         rotated("rope_from_loop_index", |places, _| tap("places", places)), // ~fault
+        rotated("rope_from_the_end", |places, offset| {
+            let back = places.affine(-1., places.dim(0)? as f64)?; // (l, 1)
+            tap("places", back.broadcast_add(&offset)?) // ~fault
+        }),
+        windowed("window_of_the_last_piece", |parts, x| {
+            parts.leave(x.narrow(1, x.dim(1)? - 1, 1)?); // (b, 1, d)
+            tap("beside", beside(parts.state, x)?) // (b, l, d)
+        }),
+        windowed("window_of_the_first_piece", |parts, x| {
+            parts.leave(parts.state.unwrap_or(&x.narrow(1, x.dim(1)? - 1, 1)?).clone());
+            tap("beside", beside(parts.state, x)?) // ~fault
+        }),
         attention("cache_of_the_prompt", of_the_prompt, |scores| {
             scores.broadcast_add(&future(scores, scores.dim(2)?)?) // (b, l, m + l)
         }),
@@ -54,6 +66,21 @@ fn halved(start: Option<&Tensor>, x: Tensor) -> Result<Tensor> {
         states.push(((&states[t] * 0.5)? + x.narrow(1, t, 1)?.squeeze(1)?)?);
     }
     Tensor::stack(&states[1..], 1)
+}
+
+/// What `sum` makes of gain · x and the state: (b, l, d) → (b, l, d).
+fn windowed(name: &'static str, sum: fn(&Parts<'_>, &Tensor) -> Result<Tensor>) -> Small {
+    let small = small(name, BATCH, GAIN, move |parts| {
+        sum(parts, &parts.get("input")?.broadcast_mul(&parts.get("gain")?)?)
+    });
+    small.streaming()
+}
+
+/// x_t + x_{t−1}, after the last token that was read before, if there is one: (b, l, d).
+fn beside(before: Option<&Tensor>, x: &Tensor) -> Result<Tensor> {
+    let zeros = x.narrow(1, 0, 1)?.zeros_like()?; // (b, 1, d)
+    let all = Tensor::cat(&[before.unwrap_or(&zeros), x], 1)?; // (b, l + 1, d)
+    x + all.narrow(1, 0, x.dim(1)?)?
 }
 
 /// gain · x, turned by its place in the sequence, which is `place`(0..l, how many were read before): (b, l, d) → (b, l, d).
