@@ -3,7 +3,9 @@ use std::path::Path;
 
 use rstest::rstest;
 use serde_json::json;
-use shapelock::harness::case::{Case, CasePath, DType, DeviceKind, Filter, Lock, Pattern};
+use shapelock::harness::case::{
+    Case, CasePath, DType, DeviceKind, Filter, Lock, Pattern, discover,
+};
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
@@ -40,11 +42,39 @@ fn every_field_is_read() -> Outcome {
     assert_eq!(case.lock, Lock::Named);
     assert_eq!(case.expect.map(|expect| expect.error), Some("mismatch in (8, 60)".to_owned()));
     let fault = case.fault.ok_or("a fault")?;
+    assert_eq!((fault.at("shapes"), fault.at("batch")), (Some("states"), Some("states")));
     assert_eq!(fault.twin.map(|twin| twin.value), Some("toy_right".to_owned()));
     assert_eq!(case.reference.map(|other| other.value), Some("toy_plain".to_owned()));
     assert_eq!(fault.alive_in, Some("candle 0.11.1".to_owned()));
     assert_eq!(fault.cause, Some("joined on axis 0".to_owned()));
     assert_eq!((case.budget, case.max_points), (512 << 20, 100));
+    Ok(())
+}
+
+#[test]
+fn each_check_may_find_a_fault_at_a_step_of_its_own() -> Outcome {
+    let yaml = "subject: toy\nwhy: a reason\ncaught_by: [gradcheck, batch]\nat: {batch: conv}\n";
+    let fault = read(yaml)?.fault.ok_or("a fault")?;
+    assert_eq!((fault.at("gradcheck"), fault.at("batch")), (None, Some("conv")));
+    Ok(())
+}
+
+/// Another version may have mended the fault, or have it still: the case is to say what was seen.
+#[test]
+fn a_fault_of_a_library_is_one_of_the_version_in_use() -> Outcome {
+    let lock = include_str!("../Cargo.lock");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("cases/zoo");
+    let cases = discover(&root).cases.into_iter().map(|found| Case::load(&found.file, found.path));
+    let mut bound = 0;
+    for case in cases {
+        let case = case?;
+        let Some(alive_in) = case.fault.and_then(|fault| fault.alive_in) else { continue };
+        let (library, version) = alive_in.split_once(' ').ok_or("a library and its version")?;
+        let locked = format!("name = \"{library}-core\"\nversion = \"{version}\"");
+        assert!(lock.contains(&locked), "{}: Cargo.lock has another {library}", case.path);
+        bound += 1;
+    }
+    assert!(bound >= 8, "{bound} cases are bound to a version");
     Ok(())
 }
 

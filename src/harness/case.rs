@@ -144,12 +144,29 @@ pub struct Fault {
     pub twin: Option<Spanned<String>>,
     /// The checks that have to fail; at least one.
     pub caught_by: Vec<Spanned<String>>,
-    /// The step that they have to name.
-    pub at: Option<String>,
+    /// The step that each of them has to name.
+    pub at: Vec<At>,
     /// Text that the cause they give contains.
     pub cause: Option<String>,
     /// The library, and its version, that has the fault.
     pub alive_in: Option<String>,
+}
+
+/// The step at which a known fault is found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct At {
+    /// The check that finds it there; all of them if nothing.
+    pub check: Option<String>,
+    /// The step, parameter or op.
+    pub step: String,
+}
+
+impl Fault {
+    /// The step that a check has to name, if the case says one.
+    pub fn at(&self, check: &str) -> Option<&str> {
+        let of_check = |at: &&At| at.check.as_deref().is_none_or(|own| own == check);
+        self.at.iter().find(of_check).map(|at| at.step.as_str())
+    }
 }
 
 impl Case {

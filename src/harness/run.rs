@@ -1,6 +1,7 @@
 //! Running a model at one point, and seeing everything.
 
 mod backward;
+mod depth;
 mod failure;
 mod inputs;
 mod rig;
@@ -20,6 +21,8 @@ use crate::trace::steps::{Step, steps};
 use crate::trace::{Ends, Trace, tap};
 
 use backward::{backward, first_not_finite, gradients};
+pub use depth::STACK;
+use depth::bounded;
 pub use failure::Failure;
 use failure::caught;
 pub(crate) use failure::panics;
@@ -168,7 +171,7 @@ pub fn probed(subject: &dyn AnySubject, setup: &Setup<'_>) -> Vec<Probed> {
     let run = tap::probe(|| {
         caught(|| {
             let model = subject.build(setup.config, params.builder(setup.dtype, setup.device))?;
-            let outputs = model.forward(&inputs(subject, setup)?)?;
+            let outputs = bounded(|| model.forward(&inputs(subject, setup)?))?;
             backward(&outputs.0, setup.seed)
         })
     });
@@ -202,7 +205,7 @@ fn observe_model(
             return Ok((seen, Values::default()));
         }
     };
-    let run = tap::record(|| caught(|| model.forward(&inputs)));
+    let run = tap::record(|| caught(|| bounded(|| model.forward(&inputs))));
     let vars = params.all();
     seen.params = vars.iter().map(|(name, var)| (name.clone(), var.dims().to_vec())).collect();
     let outputs = run.result.as_ref().map(|o| o.0.clone()).unwrap_or_default();

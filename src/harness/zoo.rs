@@ -35,7 +35,7 @@ pub fn run(of: &Trial<'_>) -> Result<Outcome, TrialError> {
 fn caught(trial: &Trial<'_>, fault: &Fault) -> Result<Outcome, TrialError> {
     let mut outcome = Outcome::default();
     if let Some(twin) = &fault.twin {
-        outcome.findings.extend(unclean(trial, twin)?);
+        outcome.findings.extend(unclean(trial, fault, twin)?);
     }
     let mut texts = Vec::new();
     for name in &fault.caught_by {
@@ -49,20 +49,30 @@ fn caught(trial: &Trial<'_>, fault: &Fault) -> Result<Outcome, TrialError> {
     Ok(outcome)
 }
 
-/// What the default checks find in the right twin. Many cases name the same one, at the same points: what was found is
+/// What the default checks, and those that catch the fault, find in the right twin. Many cases name the same one, at the same points: what was found is
 /// kept for them.
-fn unclean(trial: &Trial<'_>, twin: &Spanned<String>) -> Result<Vec<Finding>, TrialError> {
+fn unclean(
+    trial: &Trial<'_>,
+    fault: &Fault,
+    twin: &Spanned<String>,
+) -> Result<Vec<Finding>, TrialError> {
     static KNOWN: Mutex<BTreeMap<String, Vec<Finding>>> = Mutex::new(BTreeMap::new());
     let case = Case { subject: twin.value.clone(), fault: None, ..trial.case.clone() };
     let told = (&case.subject, &case.config, case.seed, &case.variants, &case.matrix, &case.shapes);
     let points = (&case.except, &case.only, &case.zero_gradient, &case.checks, &case.tolerance);
-    let key = format!("{told:?} {points:?} {:?} {:?}", trial.point, trial.device);
+    let right = subject(trial.subjects, &twin.value)?;
+    let named = fault.caught_by.iter().filter_map(|name| Check::named(&name.value));
+    let opted = named.filter(|check| check.is_opt_in() && check.lacks(&case, right).is_none());
+    let also: Vec<Check> = opted.collect();
+    let key = format!("{told:?} {points:?} {also:?} {:?} {:?}", trial.point, trial.device);
     let known = || KNOWN.lock().unwrap_or_else(|broken| broken.into_inner());
     if let Some(findings) = known().get(&key).filter(|findings| findings.is_empty()) {
         return Ok(findings.clone());
     }
     let mut findings = Vec::new();
-    for check in checks(&case, subject(trial.subjects, &twin.value)?)? {
+    let mut all = checks(&case, right)?;
+    all.extend(also);
+    for check in all {
         let of_twin = trial::run(&Trial { case: &case, check, baseline: None, ..*trial })?;
         let text = || text(&case, check, &of_twin);
         let first = of_twin.findings.first();
@@ -86,24 +96,29 @@ fn verdict(trial: &Trial<'_>, fault: &Fault, check: Check, found: &Outcome) -> O
         let expected = format!("`{}` catches `{}`", check.name(), trial.case.subject);
         let mended = |library| {
             format!(
-                "it found nothing: if {library} is out of use, the fault is mended upstream; take the row out"
+                "it found nothing: fixed upstream, where {library} had the fault; remove the row"
             )
         };
         let actual = fault.alive_in.as_ref().map_or_else(|| "it found nothing".into(), mended);
         return Some(not_caught(&nothing, expected, actual));
     };
-    // The step and the cause are those of the first check; another one may see the fault elsewhere.
-    if fault.caught_by.first().is_some_and(|name| name.value != check.name()) {
-        return None;
-    }
-    let at = |finding: &&Finding| fault.at.as_deref().is_none_or(|at| finding.what.concerns(at));
+    let step = fault.at(check.name());
+    let at = |finding: &&Finding| step.is_none_or(|step| finding.what.concerns(step));
     let whole = text(trial.case, check, found);
     let Some(finding) = found.findings.iter().find(at) else {
-        let at = fault.at.as_deref().unwrap_or_default();
-        return Some(not_caught(first, format!("it is caught at `{at}`"), whole));
+        let step = step.unwrap_or_default();
+        let expected = format!("`{}` catches it at `{step}`", check.name());
+        return Some(not_caught(first, expected, whole));
     };
-    if let Some(cause) = fault.cause.as_ref().filter(|cause| !whole.contains(cause.as_str())) {
+    // The cause is what the first check says; another one may know none.
+    let says_cause = fault.caught_by.first().is_some_and(|name| name.value == check.name());
+    let cause = fault.cause.as_ref().filter(|cause| says_cause && !whole.contains(cause.as_str()));
+    if let Some(cause) = cause {
         return Some(not_caught(finding, format!("the text says `{cause}`"), whole));
+    }
+    // A check that is given no step, where another one is, may see the fault far from its line.
+    if step.is_none() && !fault.at.is_empty() {
+        return None;
     }
     let places = finding.what.places();
     let marked = places.is_empty() || places.iter().any(|place| marked(place, place));

@@ -5,7 +5,8 @@
 use candle_core::{Result, Tensor};
 use shapelock::tap;
 
-use super::kit::{BATCH, SSM, Small, output, project, small, states};
+use super::kit::{BATCH, Small, small};
+use super::ssm::{SSM, output, project, states};
 
 /// The right twin, four wrong forms, and an axis that does not exist, which is not looked at where b = 1.
 pub fn subjects() -> Vec<Small> {

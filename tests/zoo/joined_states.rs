@@ -5,7 +5,8 @@
 use candle_core::{Result, Tensor};
 use shapelock::tap;
 
-use super::kit::{BATCH, SSM, Small, output, project, small, states};
+use super::kit::{BATCH, Small, small};
+use super::ssm::{SSM, output, project, states};
 
 /// The right twin, five wrong axes, and two that are reshaped to the right shape afterwards.
 pub fn subjects() -> Vec<Small> {

@@ -1,14 +1,13 @@
-//! What the subjects of the zoo share: a subject made of names, axes and one function, and the bug report's model
-//! around its scan.
+//! What the subjects of the zoo share: a subject made of names, axes and one function.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use candle_core::{Result, Tensor};
 use candle_nn::{Init, VarBuilder};
 use shapelock::dims::{Axes, Dims};
-use shapelock::harness::subject::{ConfigProblem, Input, Inputs, Model, Outputs, Subject};
-use shapelock::tap;
+use shapelock::harness::subject::{ConfigProblem, Input, Inputs, Model, Outputs, State, Subject};
 
 /// Fields that a case may set, and the dims they fix.
 const FIELDS: [(&str, &str); 9] = [
@@ -23,6 +22,9 @@ const FIELDS: [(&str, &str); 9] = [
     ("samples", "s"),
 ];
 
+/// The input of most.
+pub const BATCH: &[(&str, &str)] = &[("input", "b l d")];
+
 type Forward = dyn Fn(&Parts<'_>) -> Result<Tensor> + Send + Sync;
 
 /// A subject: float inputs and parameters by name and axes, and a forward pass to the one tensor `output`.
@@ -34,6 +36,7 @@ pub struct Small {
     reference: Option<Arc<Forward>>,
     rows_mix: bool,
     causal: bool,
+    streams: bool,
 }
 
 /// A subject of the zoo.
@@ -51,6 +54,7 @@ pub fn small(
         reference: None,
         rows_mix: false,
         causal: false,
+        streams: false,
     }
 }
 
@@ -71,6 +75,11 @@ impl Small {
         Small { causal: true, ..self }
     }
 
+    /// Says that the forward pass may begin from a state, [`Parts::state`], and leaves one by [`Parts::leave`].
+    pub fn streaming(self) -> Small {
+        Small { streams: true, ..self.causal() }
+    }
+
     fn model(
         &self,
         forward: &Arc<Forward>,
@@ -87,11 +96,46 @@ impl Small {
             let init = Init::Uniform { lo: -bound, up: bound };
             params.insert(*name, vb.get_with_hints(shape, name, init)?);
         }
-        let forward = forward.clone();
-        Ok(Box::new(move |inputs: &Inputs| {
-            let output = forward(&Parts { inputs, params: &params, dims: &dims })?;
-            Ok(Outputs::new().with("output", output))
-        }))
+        let (forward, streams, kept) = (forward.clone(), self.streams, RefCell::default());
+        Ok(Box::new(Run { forward, params, dims, streams, kept }))
+    }
+}
+
+/// A model, and what a faulty one keeps from one call to the next.
+struct Run {
+    forward: Arc<Forward>,
+    params: BTreeMap<&'static str, Tensor>,
+    dims: Dims,
+    streams: bool,
+    kept: RefCell<Option<Tensor>>,
+}
+
+impl Run {
+    fn pass(&self, inputs: &Inputs, state: Option<&Tensor>) -> Result<(Outputs, Option<Tensor>)> {
+        let (params, dims, kept) = (&self.params, &self.dims, &self.kept);
+        let parts = Parts { inputs, params, dims, kept, state, left: RefCell::default() };
+        let output = (self.forward)(&parts)?;
+        Ok((Outputs::new().with("output", output), parts.left.take()))
+    }
+}
+
+impl Model for Run {
+    fn forward(&self, inputs: &Inputs) -> Result<Outputs> {
+        Ok(self.pass(inputs, None)?.0)
+    }
+
+    fn resume(&self, inputs: &Inputs, state: Option<&State>) -> Option<Result<(Outputs, State)>> {
+        let state = state.and_then(|state| state.downcast_ref::<Option<Tensor>>()?.as_ref());
+        let read_on = || {
+            let (outputs, left) = self.pass(inputs, state)?;
+            Ok((outputs, Box::new(left) as State))
+        };
+        self.streams.then(read_on)
+    }
+
+    fn tensors(&self, state: &State) -> Vec<(String, Tensor)> {
+        let left = state.downcast_ref::<Option<Tensor>>().cloned().flatten();
+        left.map(|left| ("state".to_owned(), left)).into_iter().collect()
     }
 }
 
@@ -100,12 +144,22 @@ pub struct Parts<'a> {
     inputs: &'a Inputs,
     params: &'a BTreeMap<&'static str, Tensor>,
     dims: &'a Dims,
+    /// What the last pass kept, of whatever sequence.
+    pub kept: &'a RefCell<Option<Tensor>>,
+    /// The state to read on from; none at the start.
+    pub state: Option<&'a Tensor>,
+    left: RefCell<Option<Tensor>>,
 }
 
 impl Parts<'_> {
     /// The parameter of that name, or else the input.
     pub fn get(&self, name: &str) -> Result<Tensor> {
         self.params.get(name).map_or_else(|| self.inputs.get(name).cloned(), |t| Ok(t.clone()))
+    }
+
+    /// Leaves the state to read on from.
+    pub fn leave(&self, state: Tensor) {
+        self.left.replace(Some(state));
     }
 
     /// The value of a dim of the configuration.
@@ -161,6 +215,10 @@ impl Subject for Small {
         self.causal
     }
 
+    fn has_state(&self) -> bool {
+        self.streams
+    }
+
     fn has_reference(&self) -> bool {
         self.reference.is_some()
     }
@@ -172,40 +230,4 @@ impl Subject for Small {
     ) -> Option<Result<Box<dyn Model>>> {
         self.reference.as_ref().map(|forward| self.model(forward, config, &vb))
     }
-}
-
-/// Parameters of the bug report's model.
-pub const SSM: &[(&str, &str)] =
-    &[("input_projection.weight", "i d"), ("A", "n n"), ("B", "n i"), ("C", "i n")];
-/// Its input.
-pub const BATCH: &[(&str, &str)] = &[("input", "b l d")];
-
-/// h_t = h_{t−1}·Aᵀ + u_t over u (b, l, n): every state, each (b, n).
-pub fn states(u: &Tensor, a: &Tensor) -> Result<Vec<Tensor>> {
-    scan(u, |h, u| h.matmul(&a.t()?)? + u) // (b, n)
-}
-
-/// The states of a recurrence `next` over u (b, l, n), from zeros.
-pub fn scan(u: &Tensor, next: impl Fn(&Tensor, Tensor) -> Result<Tensor>) -> Result<Vec<Tensor>> {
-    let (b, l, n) = u.dims3()?;
-    let mut h = Tensor::zeros((b, n), u.dtype(), u.device())?;
-    let mut states = Vec::with_capacity(l);
-    for t in 0..l {
-        let u = u.narrow(1, t, 1)?.squeeze(1)?; // (b, n)
-        h = tap("scan.h", next(&h, u)?)?; // (b, n)
-        states.push(h.clone());
-    }
-    Ok(states)
-}
-
-/// x·Wᵀ and then ·Bᵀ: (b, l, d) → what is scanned (b, l, n).
-pub fn project(parts: &Parts<'_>, x: &Tensor) -> Result<Tensor> {
-    let x = x.broadcast_matmul(&parts.get("input_projection.weight")?.t()?)?;
-    let x = tap("input_projection", x)?; // (b, l, i)
-    tap("scan_input", x.broadcast_matmul(&parts.get("B")?.t()?)?) // (b, l, n)
-}
-
-/// states·Cᵀ: (b, l, n) → (b, l, i).
-pub fn output(parts: &Parts<'_>, states: &Tensor) -> Result<Tensor> {
-    states.broadcast_matmul(&parts.get("C")?.t()?)
 }

@@ -2,6 +2,8 @@
 //!
 //! A family a file. The faulty line carries `// ~fault`: the place that a report names is held against it.
 
+pub mod axes;
+pub mod backward;
 pub mod broadcasts;
 pub mod dtypes;
 pub mod elsewhere;
@@ -9,12 +11,16 @@ pub mod heads;
 pub mod joined_samples;
 pub mod joined_states;
 pub mod kit;
+pub mod long;
+pub mod lookups;
 pub mod overflow;
 pub mod products;
 pub mod ragged;
 pub mod ranks;
 pub mod rows;
 pub mod severed;
+pub mod ssm;
+pub mod streams;
 pub mod upstream;
 pub mod windows;
 
@@ -24,17 +30,22 @@ use shapelock::harness::subjects::shipped;
 /// The shipped subjects and every one of the zoo.
 pub fn registry() -> Registry {
     let families = [
+        axes::subjects(),
+        backward::subjects(),
         broadcasts::subjects(),
         dtypes::subjects(),
         heads::subjects(),
         joined_samples::subjects(),
         joined_states::subjects(),
+        long::subjects(),
+        lookups::subjects(),
         overflow::subjects(),
         products::subjects(),
         ragged::subjects(),
         ranks::subjects(),
         rows::subjects(),
         severed::subjects(),
+        streams::subjects(),
         upstream::subjects(),
         windows::subjects(),
     ];

@@ -3,7 +3,8 @@
 use candle_core::Tensor;
 use shapelock::tap;
 
-use super::kit::{BATCH, Parts, SSM, Small, output, scan, small};
+use super::kit::{BATCH, Parts, Small, small};
+use super::ssm::{SSM, output, scan};
 
 const INTO_STATE: &[(&str, &str)] = &[("input_projection.weight", "i d"), ("B", "n i")];
 

@@ -3,7 +3,8 @@
 use candle_core::{Result, Tensor};
 use shapelock::tap;
 
-use super::kit::{BATCH, SSM, Small, output, project, small, states};
+use super::kit::{BATCH, Small, small};
+use super::ssm::{SSM, output, project, states};
 
 /// The right twin pads; one joins on the batch axis as they are, and one on time.
 pub fn subjects() -> Vec<Small> {

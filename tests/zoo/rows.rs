@@ -47,6 +47,15 @@ pub fn subjects() -> Vec<Small> {
             let seen = Tensor::ones((scores.dim(1)?, scores.dim(1)?), DType::U8, &Device::Cpu)?;
             tap("weights", softmax(&masked(scores, &seen)?, 2)?) // ~fault
         }),
+        attention("attention_of_the_future", |scores| {
+            let seen = Tensor::tril2(scores.dim(1)?, DType::U8, &Device::Cpu)?; // (l, l)
+            let later = (1. - seen.to_dtype(scores.dtype())?)?.to_dtype(DType::U8)?; // (l, l)
+            tap("weights", softmax(&masked(scores, &later)?, 2)?) // ~fault
+        }),
+        attention("attention_masked_after_softmax", |scores| {
+            let seen = Tensor::tril2(scores.dim(1)?, scores.dtype(), &Device::Cpu)?; // (l, l)
+            tap("weights", softmax(scores, 2)?.broadcast_mul(&seen)?) // ~fault
+        }),
         attention("attention_over_queries", |scores| {
             let seen = Tensor::tril2(scores.dim(1)?, DType::U8, &Device::Cpu)?; // (l, l)
             tap("weights", softmax(&masked(scores, &seen)?, 1)?) // ~fault

@@ -24,6 +24,14 @@ pub fn subjects() -> Vec<Small> {
             let linear = Linear::new(parts.get("linear.weight")?, None);
             tap("projected", linear.forward(&turned(parts)?)?) // ~fault
         }),
+        small("linear_by_broadcast_matmul", BATCH, LINEAR, |parts| {
+            let (x, w) = (parts.get("input")?, parts.get("linear.weight")?); // (b, l, d), (n, d)
+            tap("projected", x.broadcast_matmul(&w.t()?)?) // (b, l, n)
+        }),
+        small("linear_on_any_layout", BATCH, LINEAR, |parts| {
+            let linear = Linear::new(parts.get("linear.weight")?, None);
+            tap("projected", linear.forward(&parts.get("input")?)?) // ~fault
+        }),
         small("conv_by_products", BATCH, CONV, |parts| {
             let (x, w) = (parts.get("input")?, parts.get("conv.weight")?); // (b, l, d), (n, d, k)
             let (l, k) = (x.dim(1)?, w.dim(2)?);

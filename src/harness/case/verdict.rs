@@ -4,7 +4,7 @@ use super::fields::{names, text};
 use super::kinds::DType;
 use super::reader::Reader;
 use super::tree::{Entry, Kind, Node};
-use super::{Expect, Fault, Tolerance};
+use super::{At, Expect, Fault, Tolerance};
 
 /// Reads `tolerance`.
 pub(super) fn tolerance<'a>(reader: &mut Reader<'a>, node: &'a Node) -> Option<Vec<Tolerance>> {
@@ -61,7 +61,8 @@ pub(super) fn expect<'a>(reader: &mut Reader<'a>, node: &'a Node) -> Option<Expe
 /// Reads the fields of a known fault, which belong together.
 pub(super) fn fault(reader: &mut Reader<'_>) -> Option<Fault> {
     let caught_by = names(reader, "caught_by");
-    let (twin, at, cause) = (text(reader, "twin"), text(reader, "at"), text(reader, "cause"));
+    let (twin, cause) = (text(reader, "twin"), text(reader, "cause"));
+    let at = places(reader, caught_by.as_deref().unwrap_or_default());
     let alive_in = text(reader, "alive_in").map(|library| library.value);
     if reader.source.root.get("caught_by").is_none() {
         for key in ["twin", "at", "cause", "alive_in"] {
@@ -71,6 +72,26 @@ pub(super) fn fault(reader: &mut Reader<'_>) -> Option<Fault> {
             }
         }
     }
-    let (at, cause) = (at.map(|at| at.value), cause.map(|cause| cause.value));
+    let cause = cause.map(|cause| cause.value);
     Some(Fault { twin, caught_by: caught_by?, at, cause, alive_in })
+}
+
+/// Reads `at`: one step for all checks, or a step for each.
+fn places(reader: &mut Reader<'_>, caught_by: &[Spanned<String>]) -> Vec<At> {
+    let source = reader.source;
+    let Some(Entry { value, .. }) = source.root.get("at") else { return Vec::new() };
+    if !matches!(value.kind, Kind::Mapping(_)) {
+        let step = reader.text(value, "`at`");
+        return step.into_iter().map(|step| At { check: None, step: step.value }).collect();
+    }
+    let mut places = vec![];
+    for Entry { key, at, value } in reader.some_entries(value, "`at`") {
+        if !caught_by.iter().any(|check| check.value == *key) {
+            let message = format!("`at` names `{key}`, which is not in `caught_by`");
+            reader.fault(*at, message, "give a step for a check that has to find the fault");
+        }
+        let step = reader.text(value, &format!("`at` of `{key}`"));
+        places.extend(step.map(|step| At { check: Some(key.clone()), step: step.value }));
+    }
+    places
 }

@@ -3,6 +3,7 @@
 use candle_core::{Result, Tensor, Var};
 
 use super::backward::{backward_from, cotangents};
+use super::depth::bounded;
 use super::failure::{Failure, caught};
 use super::inputs::inputs;
 use super::{Named, Setup};
@@ -95,7 +96,7 @@ impl Rig {
     /// # Errors
     /// What the model fails with.
     pub fn forward(&self, inputs: &Inputs) -> std::result::Result<Pass, Box<Failure>> {
-        let run = tap::record(|| caught(|| self.model.forward(inputs)));
+        let run = tap::record(|| caught(|| bounded(|| self.model.forward(inputs))));
         let outputs = run.result.map_err(Box::new)?;
         Ok(Pass { outputs: outputs.0, taps: run.taps })
     }
@@ -109,7 +110,7 @@ impl Rig {
         inputs: &Inputs,
         plan: impl FnMut(&Tap) -> Result<Option<Tensor>> + 'static,
     ) -> std::result::Result<Pass, Box<Failure>> {
-        let run = tap::replaced(plan, || caught(|| self.model.forward(inputs)));
+        let run = tap::replaced(plan, || caught(|| bounded(|| self.model.forward(inputs))));
         let outputs = run.result.map_err(Box::new)?;
         Ok(Pass { outputs: outputs.0, taps: run.taps })
     }

@@ -11,13 +11,10 @@ use crate::harness::case::DeviceKind;
 use crate::harness::check::Check;
 use crate::harness::outcome::{Outcome, Sight};
 use crate::harness::report::{Context, change, failure};
-use crate::harness::run::{Failure, panics};
+use crate::harness::run::{Failure, STACK, panics};
 use crate::harness::snapshot::{Changed, read_baseline};
 use crate::harness::trial::Trial;
 use crate::harness::zoo;
-
-/// A graph of ten thousands of nodes, each freed by the one before, needs more than the 2 MiB of a thread.
-const STACK: usize = 256 << 20;
 
 /// What a trial that passed did.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
