@@ -171,7 +171,7 @@ pub fn probed(subject: &dyn AnySubject, setup: &Setup<'_>) -> Vec<Probed> {
     let run = tap::probe(|| {
         caught(|| {
             let model = subject.build(setup.config, params.builder(setup.dtype, setup.device))?;
-            let outputs = bounded(|| model.forward(&inputs(subject, setup)?))?;
+            let outputs = model.forward(&inputs(subject, setup)?)?;
             backward(&outputs.0, setup.seed)
         })
     });
@@ -205,7 +205,8 @@ fn observe_model(
             return Ok((seen, Values::default()));
         }
     };
-    let run = tap::record(|| caught(|| bounded(|| model.forward(&inputs))));
+    let mut run = tap::record(|| caught(|| model.forward(&inputs)));
+    run.result = bounded(run.result, run.span);
     let vars = params.all();
     seen.params = vars.iter().map(|(name, var)| (name.clone(), var.dims().to_vec())).collect();
     let outputs = run.result.as_ref().map(|o| o.0.clone()).unwrap_or_default();

@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 
-use candle_core::{DType, Device, Error, Result, Tensor, TensorId};
+use candle_core::{Error, Result, Tensor, TensorId};
 
+use super::Failure;
 use crate::harness::subject::Outputs;
-use crate::trace::graph::{Graph, operands, time};
+use crate::trace::graph::{Graph, operands};
 
 /// The stack of the thread that a trial runs on. It takes memory only as far as it is used.
 pub const STACK: usize = 512 << 20;
@@ -14,16 +15,17 @@ const LEVEL: usize = 1280;
 /// The levels that fit.
 const MOST: usize = STACK / LEVEL;
 
-/// Runs a forward pass, whose graph has to fit on the stack of a trial.
-pub(super) fn bounded(forward: impl FnOnce() -> Result<Outputs>) -> Result<Outputs> {
-    within(MOST, forward)
+/// What a forward pass returned, whose graph has to fit on the stack of a trial. It took `span` of candle's counter.
+pub(super) fn bounded(
+    outputs: std::result::Result<Outputs, Failure>,
+    span: (usize, usize),
+) -> std::result::Result<Outputs, Failure> {
+    within(MOST, outputs?, span).map_err(|error| Failure::from(&error))
 }
 
-fn within(most: usize, forward: impl FnOnce() -> Result<Outputs>) -> Result<Outputs> {
-    let before = made()?;
-    let outputs = forward()?;
+fn within(most: usize, outputs: Outputs, (before, after): (usize, usize)) -> Result<Outputs> {
     // A graph is no deeper than tensors were made.
-    if made()?.saturating_sub(before) <= most {
+    if after.saturating_sub(before) <= most {
         return Ok(outputs);
     }
     let Ok(graph) = Graph::open() else { return Ok(outputs) };
@@ -37,11 +39,6 @@ fn within(most: usize, forward: impl FnOnce() -> Result<Outputs>) -> Result<Outp
         "the graph of this pass is {depth} ops deep, and {most} fit on the stack on which candle walks it: \
          take several places in one op, or detach the state from time to time"
     )))
-}
-
-/// How many tensors the process has made.
-fn made() -> Result<usize> {
-    Ok(time(&Tensor::zeros((), DType::U8, &Device::Cpu)?))
 }
 
 /// The most ops from a leaf to one of the roots.
@@ -58,7 +55,7 @@ fn depth<'a>(graph: &Graph, roots: impl IntoIterator<Item = &'a Tensor>) -> usiz
 #[cfg(test)]
 mod tests {
     use super::*;
-    use candle_core::Var;
+    use candle_core::{DType, Device, Var};
 
     /// Twenty ops one after another, of an input that twenty others read side by side.
     fn pass() -> Result<Outputs> {
@@ -70,8 +67,9 @@ mod tests {
 
     #[test]
     fn a_graph_that_is_too_deep_is_told_and_one_that_is_only_wide_is_not() -> Result<()> {
-        assert!(within(21, pass).is_ok());
-        let told = within(20, pass).map(|_| ()).map_err(|error| error.to_string());
+        let span = (0, 100);
+        assert!(within(21, pass()?, span).is_ok());
+        let told = within(20, pass()?, span).map(|_| ()).map_err(|error| error.to_string());
         let expected = "the graph of this pass is 21 ops deep, and 20 fit on the stack";
         assert!(told.as_ref().is_err_and(|told| told.starts_with(expected)), "{told:?}");
         Ok(())

@@ -96,8 +96,8 @@ impl Rig {
     /// # Errors
     /// What the model fails with.
     pub fn forward(&self, inputs: &Inputs) -> std::result::Result<Pass, Box<Failure>> {
-        let run = tap::record(|| caught(|| bounded(|| self.model.forward(inputs))));
-        let outputs = run.result.map_err(Box::new)?;
+        let run = tap::record(|| caught(|| self.model.forward(inputs)));
+        let outputs = bounded(run.result, run.span).map_err(Box::new)?;
         Ok(Pass { outputs: outputs.0, taps: run.taps })
     }
 
@@ -110,8 +110,8 @@ impl Rig {
         inputs: &Inputs,
         plan: impl FnMut(&Tap) -> Result<Option<Tensor>> + 'static,
     ) -> std::result::Result<Pass, Box<Failure>> {
-        let run = tap::replaced(plan, || caught(|| bounded(|| self.model.forward(inputs))));
-        let outputs = run.result.map_err(Box::new)?;
+        let run = tap::replaced(plan, || caught(|| self.model.forward(inputs)));
+        let outputs = bounded(run.result, run.span).map_err(Box::new)?;
         Ok(Pass { outputs: outputs.0, taps: run.taps })
     }
 
