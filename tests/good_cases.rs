@@ -38,6 +38,7 @@ fn every_field_is_read() -> Outcome {
     assert_eq!(case.tolerance("batch", DType::F16), None);
     let repeated = case.broadcast.iter().map(ToString::to_string);
     assert_eq!(repeated.collect::<Vec<_>>(), ["states", "layers.*.y"]);
+    assert!(case.keeps_f32.iter().any(|kept| kept.matches("layers.0.scan")));
     assert_eq!(case.tags, ["quick", "report-1"]);
     assert_eq!(case.lock, Lock::Named);
     assert_eq!(case.expect.map(|expect| expect.error), Some("mismatch in (8, 60)".to_owned()));

@@ -76,6 +76,8 @@ pub struct Case {
     pub checks: Option<Vec<Spanned<String>>>,
     /// Steps before which an axis of 1 may be repeated, as patterns.
     pub broadcast: Vec<Pattern>,
+    /// Steps that may be in f32 or wider where the point's number format is narrower, as patterns.
+    pub keeps_f32: Vec<Pattern>,
     /// How far values may differ. See [`Case::tolerance`].
     pub tolerance: Vec<Tolerance>,
     /// Words to select cases by.

@@ -20,6 +20,7 @@ pub mod finite;
 pub mod gradcheck;
 pub mod gradients;
 pub mod layout;
+pub mod lints;
 pub mod pairs;
 pub mod scans;
 pub mod shapes;
@@ -63,6 +64,8 @@ pub enum Check {
     Device,
     /// An axis of 1 that is repeated is meant.
     Broadcast,
+    /// The op graph shows nothing that is seldom meant.
+    Lints,
     /// A subject with a known fault: the checks that the case names find it, and the right twin is clean.
     Caught,
 }
@@ -80,7 +83,7 @@ pub enum Arity {
 
 impl Check {
     /// Those that a case can name.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Shapes,
         Self::Gradients,
         Self::Finite,
@@ -95,6 +98,7 @@ impl Check {
         Self::Determinism,
         Self::Device,
         Self::Broadcast,
+        Self::Lints,
     ];
 
     /// The name that cases and trials use.
@@ -114,6 +118,7 @@ impl Check {
             Self::Determinism => "determinism",
             Self::Device => "device",
             Self::Broadcast => "broadcast",
+            Self::Lints => "lints",
             Self::Caught => "caught",
         }
     }
@@ -125,8 +130,8 @@ impl Check {
 
     /// Whether it is made only where a case names it.
     pub fn is_opt_in(self) -> bool {
-        use Check::{Broadcast, Determinism, Device, Dtype, Gradcheck, Layout};
-        matches!(self, Layout | Gradcheck | Dtype | Determinism | Device | Broadcast)
+        use Check::{Broadcast, Determinism, Device, Dtype, Gradcheck, Layout, Lints};
+        matches!(self, Layout | Gradcheck | Dtype | Determinism | Device | Broadcast | Lints)
     }
 
     /// What of the case or its subject it needs and does not find; nothing where it can be made.

@@ -10,6 +10,7 @@ mod change;
 mod claims;
 mod difference;
 mod lines;
+mod lints;
 mod others;
 mod table;
 
@@ -147,6 +148,7 @@ fn body(case: &Case, finding: &Finding) -> String {
         What::NotFinite { step, place } => others::not_finite(step, place.as_ref()),
         What::Disagree(disagreement) => claims::disagree(disagreement),
         What::Expanded(expansion, steps) => claims::expanded(expansion, steps),
+        What::Odd(lint, steps) => lints::odd(lint, steps),
         What::Narrower { output, expected, actual } => {
             claims::narrower(output, expected.name(), actual)
         }

@@ -16,6 +16,7 @@ use super::check::finite::finite;
 use super::check::gradcheck::gradcheck;
 use super::check::gradients::gradients;
 use super::check::layout::layout;
+use super::check::lints::lints;
 use super::check::pairs::Pairs;
 use super::check::scans::{reference, scans};
 use super::check::shapes::{Reference, shapes};
@@ -117,7 +118,12 @@ pub fn run(trial: &Trial<'_>) -> Result<Outcome, TrialError> {
                 outcome.findings.extend(untold(trial, &study));
                 outcome.findings.extend(broadcast(trial.case, &study));
             }
-            pair => outcome.findings.extend(compared(trial, pair, subject, variant, points)?),
+            Check::Lints => {
+                let study = study(trial.case, variant, points, subject, Depth::Forward)?;
+                outcome.findings.extend(untold(trial, &study));
+                outcome.findings.extend(lints(&pairs(trial, subject, variant, points), &study)?);
+            }
+            _ => outcome.findings.extend(compared(trial, subject, variant, points)?),
         }
     }
     outcome.snapshot = (trial.check == Check::Shapes).then_some(Snapshot { sections });
@@ -127,13 +133,12 @@ pub fn run(trial: &Trial<'_>) -> Result<Outcome, TrialError> {
 /// What a check finds that compares passes with one another.
 fn compared(
     trial: &Trial<'_>,
-    check: Check,
     model: &dyn AnySubject,
     variant: &VariantPlan,
     points: &[Point],
 ) -> Result<Vec<Finding>, TrialError> {
-    let pairs = Pairs { check, case: trial.case, variant, points, subject: model };
-    Ok(match (check, trial.case.reference()) {
+    let pairs = pairs(trial, model, variant, points);
+    Ok(match (trial.check, trial.case.reference()) {
         (Check::Batch, _) => batch(&pairs)?,
         (Check::Causal, _) => causal(&pairs)?,
         (Check::Continuation, _) => continuation(&pairs)?,
@@ -148,6 +153,15 @@ fn compared(
         }
         _ => Vec::new(),
     })
+}
+
+fn pairs<'a>(
+    trial: &Trial<'a>,
+    subject: &'a dyn AnySubject,
+    variant: &'a VariantPlan,
+    points: &'a [Point],
+) -> Pairs<'a> {
+    Pairs { check: trial.check, case: trial.case, variant, points, subject }
 }
 
 /// The subject of that name.

@@ -9,6 +9,7 @@ pub mod op;
 pub mod order;
 #[cfg(feature = "harness")]
 pub mod params;
+pub mod rows;
 pub mod steps;
 pub mod tap;
 
@@ -117,6 +118,7 @@ impl Trace {
                     kind: Kind::of(op, t.rank()),
                     operands: reads.iter().filter_map(|t| at.get(&t.id()).copied()).collect(),
                     shape: t.dims().to_vec(),
+                    strides: t.stride().to_vec(),
                     dtype: t.dtype().as_str(),
                     time: time(t),
                     param: params.get(&t.id()).map(|name| (*name).clone()),
@@ -128,6 +130,13 @@ impl Trace {
         let names = names(ends, &run.taps, place);
         let coverage = coverage(&ops, &nodes, &names, ends, run.span);
         Ok(Self { ops, names, coverage })
+    }
+
+    /// The tap or output that is named first after an op: what flows from the op flows into it or past it.
+    pub fn next_name(&self, op: &RawOp) -> Option<&Name> {
+        let named = |name: &&Name| matches!(name.role, Role::Tap | Role::Output);
+        let after = self.names.iter().filter(named).filter(|name| name.time >= op.time);
+        after.min_by_key(|name| name.time)
     }
 }
 

@@ -11,6 +11,8 @@ pub struct RawOp {
     pub operands: Vec<usize>,
     /// Extents of the result.
     pub shape: Vec<usize>,
+    /// Elements in memory from one index of each axis to the next; 0 where one is repeated.
+    pub strides: Vec<usize>,
     /// Element type of the result, as candle spells it.
     pub dtype: &'static str,
     /// When it was made, on candle's own counter.
@@ -129,6 +131,7 @@ pub(super) fn as_written(ops: &mut [RawOp]) {
         for &(piece, exchanged_unseen) in &pieces {
             if exchanged_unseen {
                 ops[piece].shape.swap(0, axis);
+                ops[piece].strides.swap(0, axis);
             }
         }
         ops[i].kind = Kind::Cat(axis);

@@ -112,11 +112,11 @@ pub(super) fn zero_gradient<'a>(reader: &mut Reader<'a>, node: &'a Node) -> Vec<
     zeros
 }
 
-/// Reads `broadcast`.
-pub(super) fn broadcast<'a>(reader: &mut Reader<'a>, node: &'a Node) -> Vec<Pattern> {
+/// Reads a list of patterns.
+pub(super) fn patterns<'a>(reader: &mut Reader<'a>, node: &'a Node, what: &str) -> Vec<Pattern> {
     let mut patterns = vec![];
-    for item in reader.items(node, "`broadcast`") {
-        let text = reader.text(item, "`broadcast`");
+    for item in reader.items(node, what) {
+        let text = reader.text(item, what);
         patterns.extend(text.and_then(|text| pattern(reader, &text.value, text.at)));
     }
     patterns

@@ -3,7 +3,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use super::contract::{broadcast, shapes, zero_gradient};
+use super::contract::{Pattern, patterns, shapes, zero_gradient};
 use super::error::{CaseErrors, Spanned};
 use super::matrix::{Filter, Matrix, filters, matrix};
 use super::path::CasePath;
@@ -14,7 +14,7 @@ use super::verdict::{expect, fault, tolerance};
 use super::{Case, Lock, Variant};
 
 /// Every field of a case.
-const FIELDS: [&str; 24] = [
+const FIELDS: [&str; 25] = [
     "subject",
     "why",
     "config",
@@ -27,6 +27,7 @@ const FIELDS: [&str; 24] = [
     "zero_gradient",
     "checks",
     "broadcast",
+    "keeps_f32",
     "tolerance",
     "tags",
     "lock",
@@ -92,8 +93,8 @@ fn fields(reader: &mut Reader<'_>, path: CasePath) -> Case {
         })
         .unwrap_or_default(),
         checks: names(reader, "checks"),
-        broadcast: field(reader, "broadcast", |reader, node| Some(broadcast(reader, node)))
-            .unwrap_or_default(),
+        broadcast: steps(reader, "broadcast"),
+        keeps_f32: steps(reader, "keeps_f32"),
         tolerance: field(reader, "tolerance", tolerance).unwrap_or_default(),
         tags: names(reader, "tags").into_iter().flatten().map(|tag| tag.value).collect(),
         lock: field(reader, "lock", |reader, node| reader.word(node, "`lock`", &LOCKS))
@@ -137,6 +138,13 @@ pub(super) fn names(reader: &mut Reader<'_>, key: &str) -> Option<Vec<Spanned<St
         let names: Vec<_> = items.filter_map(|item| reader.name(item, &what)).collect();
         Some(reader.distinct(names, |name| format!("{what} has `{name}` twice")))
     })
+}
+
+/// A list of patterns of steps.
+fn steps(reader: &mut Reader<'_>, key: &str) -> Vec<Pattern> {
+    let what = format!("`{key}`");
+    let read = field(reader, key, |reader, node| Some(patterns(reader, node, &what)));
+    read.unwrap_or_default()
 }
 
 fn point_filters(reader: &mut Reader<'_>, key: &str, matrix: &Matrix) -> Vec<Spanned<Filter>> {

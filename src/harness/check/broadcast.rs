@@ -9,8 +9,8 @@ use super::{Expansion, Finding, What};
 use crate::harness::case::Case;
 use crate::harness::law::starred;
 use crate::harness::study::Study;
+use crate::trace::Trace;
 use crate::trace::op::{Kind, RawOp};
-use crate::trace::{Name, Role, Trace};
 
 /// Expansions of the witness run, whose dims all differ, that the case does not list: the first, and the steps of all.
 pub fn broadcast(case: &Case, study: &Study) -> Vec<Finding> {
@@ -44,9 +44,7 @@ fn expansion(trace: &Trace, op: &RawOp) -> Option<Expansion> {
     if !repeated {
         return None;
     }
-    let named =
-        |name: &&Name| matches!(name.role, Role::Tap | Role::Output) && name.time >= op.time;
-    let into = trace.names.iter().filter(named).min_by_key(|name| name.time)?;
+    let into = trace.next_name(op)?;
     Some(Expansion {
         step: into.name.clone(),
         place: into.place.clone(),

@@ -4,6 +4,7 @@ use super::Check;
 use super::align::Row;
 use super::cause::Cause;
 use super::disagreement::{Disagreement, Expansion, Inconclusive};
+use super::lints::Lint;
 use super::tally::Tally;
 use crate::dims::{Axes, Condition, Dims};
 use crate::harness::case::DType;
@@ -74,6 +75,8 @@ pub enum What {
     },
     /// An axis of 1 is repeated, and the case does not list it; with the steps of all that it does not.
     Expanded(Box<Expansion>, Vec<String>),
+    /// The op graph shows something that is seldom meant; with the steps of all of its kind.
+    Odd(Box<Lint>, Vec<String>),
     /// A check could not tell anything, which is no pass.
     Inconclusive(Inconclusive),
     /// A known fault was not caught as its case says.
@@ -119,6 +122,7 @@ impl What {
             Self::NotFinite { step, .. } => Some(step),
             Self::Narrower { output, .. } => Some(output),
             Self::Expanded(expansion, _) => Some(&expansion.step),
+            Self::Odd(lint, _) => Some(&lint.step),
             Self::Disagree(d) => Some(d.first.as_ref().map_or(&d.name, |first| &first.step)),
             Self::Unlawful(Unlawful::Axis { step, .. }, _) => Some(step),
             _ => None,
@@ -137,6 +141,7 @@ impl What {
             Self::Failed(failed) => failed.failure.places.iter().take(1).cloned().collect(),
             Self::NotFinite { place, .. } => place.iter().cloned().collect(),
             Self::Expanded(expansion, _) => expansion.place.iter().cloned().collect(),
+            Self::Odd(lint, _) => lint.place.iter().cloned().collect(),
             Self::Disagree(d) => d.first.iter().flat_map(|first| first.places()).collect(),
             _ => Vec::new(),
         }
