@@ -25,7 +25,7 @@ pub struct Elsewhere {
 /// Every one of them.
 pub fn subjects() -> Vec<Elsewhere> {
     let plain = Mamba2Subject::Plain;
-    let all: [(&str, Mamba2Subject, Run); 10] = [
+    let all: [(&str, Mamba2Subject, Run); 11] = [
         ("mamba2_norm_over_all_groups", plain, norm_over_all_groups),
         ("mamba2_window_forgotten", plain, window_forgotten),
         ("mamba2_padding_in_the_state", Mamba2Subject::Padded, padding_in_the_state),
@@ -33,6 +33,7 @@ pub fn subjects() -> Vec<Elsewhere> {
         ("mamba2_state_dropped_alone", plain, state_dropped_alone),
         ("mamba2_graph_cut", plain, graph_cut),
         ("mamba2_chunks_apart", plain, chunks_apart),
+        ("mamba2_whole_chunks_alone", plain, whole_chunks_alone),
         ("mamba2_no_single_token", plain, no_single_token),
         ("mamba2_step_of_one_group", plain, step_of_one_group),
         ("mamba2_skip_by_head_dim_first", plain, skip_by_head_dim_first),
@@ -104,6 +105,14 @@ fn no_single_token(inputs: &CoreInputs) -> Result<(Tensor, LayerState)> {
         let cached = inputs.state.window.matmul(&inputs.zxbcdt.reshape((c, ()))?)?; // ~fault
         return PlainCore.run(&CoreInputs { zxbcdt: &cached, ..*inputs });
     }
+    PlainCore.run(inputs)
+}
+
+/// state-spaces: `ssd_minimal` takes no length but multiples of a chunk.
+fn whole_chunks_alone(inputs: &CoreInputs) -> Result<(Tensor, LayerState)> {
+    let (b, l, c) = inputs.zxbcdt.dims3()?;
+    let q = inputs.dims.q;
+    inputs.zxbcdt.reshape((b, l / q, q, c))?; // (b, l / q, q, c) ~fault
     PlainCore.run(inputs)
 }
 
