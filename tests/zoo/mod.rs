@@ -11,6 +11,7 @@ pub mod heads;
 pub mod joined_samples;
 pub mod joined_states;
 pub mod kit;
+pub mod lints;
 pub mod long;
 pub mod lookups;
 pub mod overflow;
@@ -37,6 +38,7 @@ pub fn registry() -> Registry {
         heads::subjects(),
         joined_samples::subjects(),
         joined_states::subjects(),
+        lints::subjects(),
         long::subjects(),
         lookups::subjects(),
         overflow::subjects(),
