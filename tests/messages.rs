@@ -76,6 +76,13 @@ fn locked(subject: &str, lines: &str) -> Snapshot {
 #[case::disagreeing("disagreeing", Check::Scans, "")]
 #[case::failing_under_another_check("refused", Check::Gradients, "checks: [gradients, finite]")]
 #[case::error_at_another_step("refused", Check::Shapes, "expect: {error: mismatch, at: output}")]
+#[case::no_derivative("counting", Check::Gradcheck, "checks: [shapes, gradcheck]")]
+#[case::no_strided_pass("in_order", Check::Layout, "checks: [shapes, layout]")]
+#[case::behind_others_in_memory("from_the_start", Check::Layout, "checks: [shapes, layout]")]
+#[case::another_path_beside_the_points("far", Check::Shapes, "")]
+#[case::an_op_skipped_within_a_tap("unshuffled", Check::Shapes, "")]
+#[case::an_error_where_no_steps_are_kept("refused", Check::Dtype, "checks: [dtype]")]
+#[case::sizes_that_fit_by_chance("as_many_rows", Check::Shapes, "matrix: {batch: [6], seq: [5]}")]
 fn each_finding_has_its_text(#[case] subject: &str, #[case] check: Check, #[case] lines: &str) {
     let name = std::thread::current().name().unwrap_or_default().to_owned();
     let name = name.rsplit("::").next().unwrap_or_default();
@@ -95,6 +102,16 @@ fn a_check_that_cannot_be_made_is_an_error_of_the_case(#[case] lines: &str, #[ca
     let error = checks(&case, right).expect_err("a wrong name").to_string();
     assert!(error.contains(says), "{error}");
     assert!(error.starts_with("cases/toys/case.yaml:5:"), "{error}");
+}
+
+/// Where a model takes no sizes but some, the law of the others is held by nothing, and the case says so.
+#[test]
+fn sizes_beside_the_points_at_which_a_model_fails_are_told() {
+    let outcome = outcome(&case("short_alone", ""), Check::Shapes, None);
+    assert_eq!(outcome.findings, []);
+    let sight = outcome.sight().map(|sight| sight.to_string()).unwrap_or_default();
+    assert!(sight.starts_with("sees no law at b="), "{sight}");
+    assert!(sight.ends_with("where the model fails: 67 steps, and 60 at most"), "{sight}");
 }
 
 #[test]

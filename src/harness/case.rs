@@ -211,6 +211,12 @@ impl Case {
         exact.or_else(|| mine.clone().find(|one| one.dtype.is_none())).map(|one| one.value)
     }
 
+    /// Whether a step may be in f32 or wider in a pass of that format.
+    pub fn keeps_f32(&self, step: &str, pass: DType) -> bool {
+        let is_half = matches!(pass, DType::F16 | DType::BF16);
+        is_half && self.keeps_f32.iter().any(|kept| kept.matches(step))
+    }
+
     /// The subject to compare with: the one that the case names, or the right twin of a subject with a known fault.
     pub fn reference(&self) -> Option<&Spanned<String>> {
         let twin = || self.fault.as_ref().and_then(|fault| fault.twin.as_ref());

@@ -24,6 +24,7 @@ pub mod lints;
 pub mod pairs;
 pub mod scans;
 pub mod shapes;
+mod skipped;
 pub mod tally;
 mod watched;
 

@@ -149,8 +149,8 @@ fn body(case: &Case, finding: &Finding) -> String {
         What::Disagree(disagreement) => claims::disagree(disagreement),
         What::Expanded(expansion, steps) => claims::expanded(expansion, steps),
         What::Odd(lint, steps) => lints::odd(lint, steps),
-        What::Narrower { output, expected, actual } => {
-            claims::narrower(output, expected.name(), actual)
+        What::OtherFormat { step, place, expected, actual, steps } => {
+            claims::other_format((step, place.as_ref()), (expected.name(), actual), steps)
         }
         What::Inconclusive(why) => claims::inconclusive(why),
         What::NotCaught { expected, actual } => others::not_caught(expected, actual),

@@ -1,9 +1,11 @@
 //! Everything that the runs of one variant showed.
 
+mod witnesses;
+
 use candle_core::{DType, Device};
 
 use super::case::{Case, DType as CaseDType, DeviceKind};
-use super::law::witness::{Witness, choose};
+use super::law::witness::choose;
 use super::law::{Item, Law, Unlawful, infer};
 use super::plan::{Point, VariantPlan};
 use super::run::{Depth, Observation, Setup, observe, relative_error, same_bits, unwatched};
@@ -11,6 +13,7 @@ use super::subject::AnySubject;
 use crate::dims::Dims;
 use crate::trace::Role;
 use crate::trace::graph::InternalsChanged;
+use witnesses::{Witnesses, error, witness_setup, witnesses};
 
 /// The runs of one variant, and the law inferred from them.
 #[derive(Debug, Default)]
@@ -25,6 +28,10 @@ pub struct Study {
     pub unlawful: Vec<Unlawful>,
     /// The base of the witness runs.
     pub witness: Observation,
+    /// Runs that only help to tell expressions apart, and that take another number of steps than the base.
+    pub beside: Vec<Observation>,
+    /// Dims at which a run ends with an error although the base does not, and what it says: the first of these.
+    pub ended: Option<(Dims, String)>,
     /// Tensors of the witness run that depend on its inputs but have no visible origin.
     pub cuts: Vec<Cut>,
     /// The output in which the witness run differs from one that nobody watched, and max |a − b| / max |b|; nothing where
@@ -112,25 +119,28 @@ pub fn inferred(
 ) -> Result<Study, InternalsChanged> {
     let fixed = regime(case, variant);
     let mut chosen = choose(subject, &variant.config, &fixed);
-    let (mut runs, mut strict) = witnesses(case, subject, &chosen)?;
-    if !runs.first().is_some_and(works) {
+    let mut runs = witnesses(case, subject, &chosen)?;
+    if !runs.works() {
         let own = variant.points.first().map(|p| p.dims.clone()).unwrap_or_default();
         let of_case = choose(subject, &variant.config, &own);
-        let (again, of_them) = witnesses(case, subject, &of_case)?;
-        if again.first().is_some_and(works) {
-            (chosen, runs, strict) = (of_case, again, of_them);
+        let again = witnesses(case, subject, &of_case)?;
+        if again.works() {
+            let ended = runs.all.first().and_then(error);
+            (chosen, runs) = (of_case, Witnesses { ended: ended.or(again.ended), ..again });
         }
     }
-    let works = runs.first().is_some_and(works);
+    let works = runs.works();
+    let Witnesses { all: mut runs, strict, ended } = runs;
     let sizes: Vec<&str> = subject.sizes().into_iter().map(|(_, symbol)| symbol).collect();
     let (inferred, unlawful) = infer(&runs, strict, &sizes);
     let (law, begun, unlawful) = match works {
         true => (inferred, Law::default(), unlawful),
         false => (Law::default(), inferred, Vec::new()),
     };
+    let beside = runs.split_off(strict.min(runs.len()));
     let witness = runs.into_iter().next().unwrap_or_default();
-    let mut study =
-        Study { variant: variant.name.clone(), law, begun, unlawful, ..Default::default() };
+    let variant = variant.name.clone();
+    let mut study = Study { variant, law, begun, unlawful, beside, ended, ..Default::default() };
     if works && let Some(base) = chosen.first() {
         let other = witness_setup(base, case.seed.wrapping_add(1));
         study.cuts = cuts(&witness, &observe(subject, &other, Depth::Forward)?.0);
@@ -138,22 +148,6 @@ pub fn inferred(
     }
     study.witness = witness;
     Ok(study)
-}
-
-/// Whether a run can stand for others: it reached its end, and not by having nothing to do.
-fn works(run: &Observation) -> bool {
-    run.failure.is_none() && run.dims.iter().all(|(_, n)| n > 0)
-}
-
-fn witness_setup(witness: &Witness, seed: u64) -> Setup<'_> {
-    Setup {
-        config: &witness.config,
-        dims: &witness.dims,
-        seed,
-        dtype: DType::F32,
-        device: &Device::Cpu,
-        mixing: true,
-    }
 }
 
 /// Leaves whose values change with parameters and inputs: something that the graph does not show made them.
@@ -182,30 +176,6 @@ fn watched(
         .filter(|((_, a), (_, b))| !same_bits(a, b))
         .map(|((name, a), (_, b))| (name.clone(), relative_error(a, b).unwrap_or(f64::INFINITY)));
     Ok(differs.into_iter().next())
-}
-
-/// The witness runs that tell something, and how many of them have to agree in structure.
-fn witnesses(
-    case: &Case,
-    subject: &dyn AnySubject,
-    chosen: &[Witness],
-) -> Result<(Vec<Observation>, usize), InternalsChanged> {
-    let run = |w: &Witness| {
-        observe(subject, &witness_setup(w, case.seed), Depth::Forward).map(|(run, _)| run)
-    };
-    let Some((base, others)) = chosen.split_first() else { return Ok((Vec::new(), 0)) };
-    let mut runs = vec![run(base)?];
-    let mut strict = 1;
-    for witness in others {
-        let other = run(witness)?;
-        // A bumped dim that the model refuses tells nothing about the law, and one that ends as the base does tells
-        // what holds up to there.
-        if works(&other) == works(&runs[0]) {
-            strict += usize::from(!witness.beside);
-            runs.push(other);
-        }
-    }
-    Ok((runs, strict))
 }
 
 /// Sizes that the case keeps at one: what a model does at 1 may be another path.

@@ -93,6 +93,7 @@ pub fn run(trial: &Trial<'_>) -> Result<Outcome, TrialError> {
             Check::Shapes => {
                 let (study, findings) = study_shapes(trial, subject, variant, points)?;
                 outcome.findings.extend(findings);
+                outcome.ended = outcome.ended.take().or_else(|| study.ended.clone());
                 outcome.coverage.push((
                     variant.name.clone(),
                     study.witness.trace.coverage.clone(),

@@ -41,10 +41,7 @@ pub use one::{Done, Red, run};
 pub use suite::{Cases, Suite};
 use summary::{Notes, Summary};
 #[cfg(feature = "cli")]
-pub(in crate::harness) use {
-    one::on_large_stack,
-    summary::{Changes, counted},
-};
+pub(in crate::harness) use {one::on_large_stack, summary::Changes};
 
 /// What test binaries of libtest exit with.
 const FAILED: u8 = 101;

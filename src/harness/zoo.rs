@@ -64,7 +64,8 @@ fn unclean(
     let named = fault.caught_by.iter().filter_map(|name| Check::named(&name.value));
     let opted = named.filter(|check| check.is_opt_in() && check.lacks(&case, right).is_none());
     let also: Vec<Check> = opted.collect();
-    let key = format!("{told:?} {points:?} {also:?} {:?} {:?}", trial.point, trial.device);
+    let steps = (&case.broadcast, &case.keeps_f32, trial.point, trial.device);
+    let key = format!("{told:?} {points:?} {steps:?} {also:?}");
     let known = || KNOWN.lock().unwrap_or_else(|broken| broken.into_inner());
     if let Some(findings) = known().get(&key).filter(|findings| findings.is_empty()) {
         return Ok(findings.clone());

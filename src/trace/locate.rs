@@ -40,6 +40,38 @@ pub fn places(error: &candle_core::Error) -> Vec<Place> {
     }
 }
 
+/// The function that the user's code called and that failed, by its bare name; nothing where no backtrace tells.
+pub fn called(error: &candle_core::Error) -> Option<String> {
+    use candle_core::Error;
+    match error {
+        Error::WithBacktrace { inner, backtrace } => {
+            called(inner).or_else(|| last_foreign(&backtrace.to_string()))
+        }
+        Error::Context { inner, .. } | Error::WithPath { inner, .. } => called(inner),
+        _ => None,
+    }
+}
+
+/// The name of the last frame before the user's first.
+fn last_foreign(backtrace: &str) -> Option<String> {
+    let (mut frame, mut last) = (None, None);
+    for line in backtrace.lines().map(str::trim) {
+        match line.strip_prefix("at ") {
+            Some(at) if !foreign(at) => return last,
+            Some(_) => last = frame.take().or(last),
+            None => frame = line.split_once(": ").map(|(_, path)| bare_name(path)),
+        }
+    }
+    None
+}
+
+/// The last segment of a path, without type arguments and the hash of a symbol.
+fn bare_name(path: &str) -> String {
+    let path = path.split("::<").next().unwrap_or(path);
+    let is_hash = |s: &str| s.len() == 17 && s.starts_with('h');
+    path.rsplit("::").find(|segment| !is_hash(segment)).unwrap_or(path).to_owned()
+}
+
 /// The user's lines in a rendered backtrace.
 pub fn frames(backtrace: &str) -> Vec<Place> {
     let lines = backtrace.lines().filter_map(|line| line.trim().strip_prefix("at "));
@@ -106,5 +138,7 @@ mod tests {
                     1: model::forward\n             at ./models/a.rs:12:9\n   2: std::thread\n             at /rustc/abc/library/std/src/thread.rs:1:2\n";
         let found = frames(text);
         assert_eq!(found, [Place { file: "models/a.rs".into(), line: 12 }]);
+        assert_eq!(last_foreign(text), Some("bt".to_owned()));
+        assert_eq!(bare_name("<candle_core::tensor::Tensor>::reshape::<(usize, ())>"), "reshape");
     }
 }

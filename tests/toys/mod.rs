@@ -1,5 +1,8 @@
 //! Models of a few lines, each with one thing wrong, and the right one.
 
+mod memory;
+mod sizes;
+
 use candle_core::{D, Error, Result, Tensor};
 use candle_nn::{Init, VarBuilder};
 use shapelock::dims::Dims;
@@ -26,7 +29,7 @@ struct Toy {
 
 /// All toys.
 pub fn registry() -> Registry {
-    let toys: [(&'static str, Forward); 17] = [
+    let toys: [(&'static str, Forward); 24] = [
         ("refactored", refactored),
         ("detouring", detouring),
         ("widened", widened),
@@ -44,6 +47,13 @@ pub fn registry() -> Registry {
         ("unused", unused),
         ("overflowing", overflowing),
         ("right", right),
+        ("counting", memory::counting),
+        ("in_order", memory::in_order),
+        ("from_the_start", memory::from_the_start),
+        ("far", sizes::far),
+        ("short_alone", sizes::short_alone),
+        ("unshuffled", sizes::unshuffled),
+        ("as_many_rows", sizes::as_many_rows),
     ];
     let registry = toys.into_iter().fold(Registry::new(), |all, (name, forward)| {
         all.with(Toy { name, forward, reference: None })

@@ -51,6 +51,8 @@ pub struct Row {
     pub parameter: bool,
     /// Whether it is a step too many that changes nothing: see [`align`].
     pub spare: bool,
+    /// An op that computes, which should go into it and does not.
+    pub skips: Option<&'static str>,
 }
 
 /// The row to blame: the first that differs. Where that is a step missing or too many and a named step changed its shape
@@ -72,7 +74,8 @@ impl Row {
     pub fn is_same(&self) -> bool {
         match (&self.wanted, &self.actual) {
             (Some(wanted), Some(actual)) => {
-                wanted.shape == *actual && (!self.mixing || wanted.mixing)
+                let alike = wanted.shape == *actual && (!self.mixing || wanted.mixing);
+                alike && self.skips.is_none()
             }
             (Some(wanted), None) => wanted.may_miss || wanted.parameter,
             (None, _) => self.parameter || self.spare,
@@ -157,5 +160,6 @@ fn row(wanted: Option<&Wanted>, step: Option<(usize, &Step)>, at: usize) -> Row 
         mixing: actual.is_some_and(|s| s.mixing),
         parameter: actual.is_some_and(|s| s.role == Role::Param),
         spare: false,
+        skips: None,
     }
 }

@@ -10,7 +10,7 @@ use crate::dims::{Axes, Expr};
 use crate::trace::op::RawOp;
 
 use super::Shape;
-use crate::harness::run::Failure;
+use crate::harness::run::{ANY_SHAPING, Failure};
 use change::change;
 use culprit::{culprit, joined_before, widening};
 
@@ -99,6 +99,8 @@ pub enum Change {
     Missing,
     /// A step is there that should not be.
     Unexpected,
+    /// The shape is right, but an op that computes does not go into it.
+    Skipped(&'static str),
     /// A product whose right side would fit transposed.
     Untransposed {
         /// The right side.
@@ -152,6 +154,11 @@ pub fn cause(expected: &Shape, actual: &Shape, all: &[RawOp], ops: &[usize]) -> 
     Cause { op, change }
 }
 
+/// The cause of a step into which an op does not go that should.
+pub fn cause_of_skipped(op: &'static str) -> Cause {
+    Cause { op: None, change: Change::Skipped(op) }
+}
+
 /// The cause of a step that is one too many, or missing.
 pub fn cause_of_unpaired(missing: bool, mixing: bool, all: &[RawOp], ops: &[usize]) -> Cause {
     let change = if missing { Change::Missing } else { Change::Unexpected };
@@ -179,7 +186,9 @@ pub fn cause_of_error(failure: &Failure) -> Option<Cause> {
             Change::Ragged(differ)
         }
         ("cat", [piece]) => Change::NoAxis(piece.len()),
-        ("from_vec", [shape]) => Change::Values(shape.iter().product()),
+        ("reshape" | "from_vec" | "from_slice" | ANY_SHAPING, [shape]) => {
+            Change::Values(shape.iter().product())
+        }
         (op, [left, right]) if op.starts_with("broadcast_") => apart(left, right)?,
         _ => return None,
     };

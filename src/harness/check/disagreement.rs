@@ -92,12 +92,14 @@ pub enum Claim {
     },
     /// A run that is watched gives what one that nobody watches does.
     Unwatched,
-    /// Inputs that lie transposed in memory give what contiguous ones give.
-    StridedInputs,
-    /// So does a tap whose tensor lies transposed in memory.
+    /// Inputs that lie otherwise in memory give what contiguous ones give.
+    StridedInputs(Lie),
+    /// So does a tap whose tensor lies otherwise in memory.
     StridedTap {
         /// The tap.
         tap: String,
+        /// How it lies.
+        lie: Lie,
     },
     /// A device gives what the CPU does.
     OnTheCpu,
@@ -109,6 +111,17 @@ pub enum Claim {
     Anew,
     /// A second run of the same model on the same inputs gives the same values.
     Again,
+}
+
+/// How a tensor lies in memory, where not in order from the start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lie {
+    /// The last two axes are exchanged.
+    Transposed,
+    /// In order, behind others.
+    Behind,
+    /// Each row behind part of a wider one.
+    Window,
 }
 
 /// An axis of 1 that is repeated.
@@ -150,6 +163,13 @@ pub enum Inconclusive {
         symbol: String,
         /// The least value that shows anything.
         least: usize,
+    },
+    /// Backward gives no gradient at all.
+    NoDerivative,
+    /// No pass with a strided tensor reached its end.
+    NoStrided {
+        /// What the last one said; nothing where no tensor could lie otherwise.
+        refused: Option<String>,
     },
     /// The subject says that its model keeps a state, and the model gives none.
     NoState,

@@ -64,14 +64,18 @@ pub enum What {
     },
     /// Two computations that should agree do not.
     Disagree(Box<Disagreement>),
-    /// An output in a narrower number format than the point's.
-    Narrower {
-        /// The output.
-        output: String,
-        /// The point's format.
+    /// A tap or output in another number format than its pass.
+    OtherFormat {
+        /// The tap or output.
+        step: String,
+        /// Its line, for a tap.
+        place: Option<Place>,
+        /// The format of the pass.
         expected: DType,
         /// Its own.
         actual: &'static str,
+        /// All of them, `*` for numbers.
+        steps: Vec<String>,
     },
     /// An axis of 1 is repeated, and the case does not list it; with the steps of all that it does not.
     Expanded(Box<Expansion>, Vec<String>),
@@ -119,8 +123,7 @@ impl What {
             Self::Shape(difference) => Some(&difference.step),
             Self::Failed(failed) => failed.failure.op.as_deref(),
             Self::Gradient(problem) => Some(&problem.parameter),
-            Self::NotFinite { step, .. } => Some(step),
-            Self::Narrower { output, .. } => Some(output),
+            Self::NotFinite { step, .. } | Self::OtherFormat { step, .. } => Some(step),
             Self::Expanded(expansion, _) => Some(&expansion.step),
             Self::Odd(lint, _) => Some(&lint.step),
             Self::Disagree(d) => Some(d.first.as_ref().map_or(&d.name, |first| &first.step)),
@@ -139,7 +142,9 @@ impl What {
                 }
             },
             Self::Failed(failed) => failed.failure.places.iter().take(1).cloned().collect(),
-            Self::NotFinite { place, .. } => place.iter().cloned().collect(),
+            Self::NotFinite { place, .. } | Self::OtherFormat { place, .. } => {
+                place.iter().cloned().collect()
+            }
             Self::Expanded(expansion, _) => expansion.place.iter().cloned().collect(),
             Self::Odd(lint, _) => lint.place.iter().cloned().collect(),
             Self::Disagree(d) => d.first.iter().flat_map(|first| first.places()).collect(),

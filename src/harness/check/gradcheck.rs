@@ -9,7 +9,7 @@ use candle_nn::Init;
 
 use super::Finding;
 use super::What;
-use super::disagreement::{Claim, Disagreement};
+use super::disagreement::{Claim, Disagreement, Inconclusive};
 use super::pairs::{Pairs, Stop, Verdict};
 use crate::harness::case::DType;
 use crate::harness::plan::Point;
@@ -36,10 +36,13 @@ pub fn gradcheck(of: &Pairs<'_>) -> std::result::Result<Vec<Finding>, StudyError
             let rig = Rig::new(of.subject, &setup)?;
             let pass = rig.forward(rig.inputs())?;
             let cotangents = rig.cotangents(&pass.outputs)?;
-            if cotangents.is_empty() {
-                return Ok(());
+            let gradients = match cotangents.is_empty() {
+                true => Named::new(),
+                false => rig.gradients(&pass.outputs, &cotangents, rig.inputs())?,
+            };
+            if gradients.is_empty() {
+                return Err(Stop::inconclusive(Inconclusive::NoDerivative));
             }
-            let gradients = rig.gradients(&pass.outputs, &cotangents, rig.inputs())?;
             let loss = |rig: &Rig, inputs: &Inputs| -> std::result::Result<f64, Stop> {
                 Ok(product(&rig.forward(inputs)?.outputs, &cotangents)?)
             };

@@ -3,11 +3,12 @@
 //! What was run is lined up with what was expected, once for each who expects something; the first step that differs is
 //! the finding, with what follows as its fallout. The contract overrides the shapes of the steps it names.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use super::align::{Row, Wanted, align, first_wrong};
-use super::cause::{cause, cause_of_unpaired};
+use super::cause::{cause, cause_of_skipped, cause_of_unpaired};
 use super::failed::{failed, not_failed};
+use super::skipped::{mark_skipped, skipped};
 use super::tally::Tally;
 use super::watched::{found, watched};
 use super::{Around, Difference, Finding, Shape, Source, What};
@@ -104,8 +105,8 @@ fn missing_names(case: &Case, study: &Study) -> Vec<Finding> {
 
 /// The first step that differs from what `reference` and the contract expect, over all points.
 ///
-/// The witness run counts as one more point: there no two dims are equal, so an exchange of axes that the case's own
-/// sizes hide is seen.
+/// The witness run counts as one more point, and so do those beside it: there no two dims are equal, so an exchange of axes
+/// that the case's own sizes hide is seen.
 fn difference(case: &Case, study: &Study, reference: &Reference<'_>) -> Option<Finding> {
     let compare = |run: &Observation| {
         let wanted = wanted(case, reference, run);
@@ -114,6 +115,8 @@ fn difference(case: &Case, study: &Study, reference: &Reference<'_>) -> Option<F
         mix_by_law(study, run, &mut steps);
         let mut rows = align(&wanted, &steps);
         until_the_end(&mut rows, run.failure.is_some(), study.witness.failure.is_some());
+        let expected = expand(reference.law, reference.base, &run.dims).unwrap_or_default();
+        mark_skipped(&mut rows, &expected, run);
         let fails = rows.iter().any(|row| !row.is_same());
         (rows, steps, fails)
     };
@@ -125,15 +128,14 @@ fn difference(case: &Case, study: &Study, reference: &Reference<'_>) -> Option<F
     let (run, rows, steps) = match failing {
         Some((seen, (rows, steps, _))) => (&seen.run, rows, steps),
         None => {
-            let (rows, steps, fails) = compare(&study.witness);
-            if !fails {
-                return None;
-            }
-            (&study.witness, rows, steps)
+            let runs = std::iter::once(&study.witness).chain(&study.beside);
+            let mut compared = runs.map(|run| (run, compare(run)));
+            let (run, (rows, steps, _)) = compared.find(|(_, (_, _, fails))| *fails)?;
+            (run, rows, steps)
         }
     };
     let what = What::Shape(Box::new(describe(reference, study, run, rows, &steps)?));
-    Some(Finding::of_shapes(study, tally, what))
+    Some(Finding { at: run.dims.clone(), ..Finding::of_shapes(study, tally, what) })
 }
 
 /// A reshape that mixes axes may look as if it split one, where an extent happens to divide another; the law, stated where
@@ -193,23 +195,6 @@ fn wanted(case: &Case, reference: &Reference<'_>, run: &Observation) -> Vec<Want
     expected.map(one).collect()
 }
 
-/// Names of computing ops of which a run has fewer than its law says. Where an op around a product vanishes, the
-/// product may go into another step; it is skipped only where no step holds it.
-fn skipped(expected: &[Expected<'_>], run: &Observation) -> HashSet<&'static str> {
-    // What an error cut off is not skipped.
-    if run.failure.is_some() {
-        return HashSet::new();
-    }
-    let mut missing: HashMap<&'static str, i64> = HashMap::new();
-    for name in expected.iter().flat_map(|e| &e.step.computes) {
-        *missing.entry(*name).or_default() += 1;
-    }
-    for name in run.steps.iter().flat_map(|step| run.computes(step)) {
-        *missing.entry(name).or_default() -= 1;
-    }
-    missing.into_iter().filter(|(_, n)| *n > 0).map(|(name, _)| name).collect()
-}
-
 fn describe(
     reference: &Reference<'_>,
     study: &Study,
@@ -230,6 +215,7 @@ fn describe(
     });
     let ops = step.map(|s| s.ops.as_slice()).unwrap_or_default();
     let cause = match (&expected, &actual) {
+        _ if first.skips.is_some() => cause_of_skipped(first.skips.unwrap_or_default()),
         (Some(want), Some(have)) => cause(want, have, &run.trace.ops, ops),
         (want, _) => cause_of_unpaired(want.is_some(), first.mixing, &run.trace.ops, ops),
     };

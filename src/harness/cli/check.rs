@@ -10,8 +10,9 @@ use super::choose::choose;
 use super::style::{bad, good, left_out};
 use super::{FAILED, NOT_UNDERSTOOD};
 use crate::harness::case::DeviceKind;
+use crate::harness::outcome::counted;
 use crate::harness::plan::Environment;
-use crate::harness::trials::{self, Changes, Done, Listed, Options, Red, Suite, Work, counted};
+use crate::harness::trials::{self, Changes, Done, Listed, Options, Red, Suite, Work};
 
 /// Runs the trials of the wanted cases, prints a line for each and the report of each that fails, and ends with counts.
 ///

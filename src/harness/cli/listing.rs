@@ -2,8 +2,9 @@
 
 use super::choose::choose;
 use super::style::{bad, faint, left_out};
+use crate::harness::outcome::counted;
 use crate::harness::plan::Environment;
-use crate::harness::trials::{self, Options, Suite, Work, counted};
+use crate::harness::trials::{self, Options, Suite, Work};
 
 /// Prints every trial with the number of its points, or why it does not run.
 ///

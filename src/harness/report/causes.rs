@@ -81,6 +81,11 @@ fn change(change: &Change) -> Option<String> {
         }
         Change::Missing => "the step is missing".into(),
         Change::Unexpected => "the step is one too many".into(),
+        Change::Skipped(op) => {
+            format!(
+                "no {op} goes into it, as one does at other sizes: the shape is right, the values are others"
+            )
+        }
         Change::Untransposed { right, ranks } => {
             let fits = format!("the right side {right:?} would fit transposed: it lacks a .t()");
             match ranks {

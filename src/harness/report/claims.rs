@@ -1,7 +1,8 @@
 //! Two computations that differ, and checks that could not tell.
 
 use super::lines::label;
-use crate::harness::check::{Claim, Disagreement, Expansion, First, Inconclusive};
+use crate::harness::check::{Claim, Disagreement, Expansion, First, Inconclusive, Lie};
+use crate::trace::locate::Place;
 
 /// What should hold, where it first does not, and by how much.
 pub fn disagree(d: &Disagreement) -> String {
@@ -59,11 +60,11 @@ pub fn rule(claim: &Claim) -> String {
         Claim::PiecesState { lengths } => {
             format!("{} leaves the state that the whole leaves", pieces(lengths))
         }
-        Claim::StridedInputs => {
-            "inputs that lie transposed in memory give what contiguous ones give".into()
+        Claim::StridedInputs(lie) => {
+            format!("inputs that {} give what contiguous ones give", lies(*lie, true))
         }
-        Claim::StridedTap { tap } => {
-            format!("`{tap}` gives the same where its tensor lies transposed in memory")
+        Claim::StridedTap { tap, lie } => {
+            format!("`{tap}` gives the same where its tensor {}", lies(*lie, false))
         }
         Claim::OnTheCpu => "the device computes what the CPU does".into(),
         Claim::Derivative => {
@@ -72,6 +73,18 @@ pub fn rule(claim: &Claim) -> String {
         Claim::InF64 => "the model computes in this number format what it computes in f64".into(),
         Claim::Anew => "a model built anew from the same seed gives the same values".into(),
         Claim::Again => "a second run of the same model gives the same values".into(),
+    }
+}
+
+/// How tensors lie in memory, of several or of one.
+fn lies(lie: Lie, several: bool) -> &'static str {
+    match (lie, several) {
+        (Lie::Transposed, true) => "lie transposed in memory",
+        (Lie::Transposed, false) => "lies transposed in memory",
+        (Lie::Behind, true) => "begin behind others in memory",
+        (Lie::Behind, false) => "begins behind another in memory",
+        (Lie::Window, true) => "are windows of wider ones",
+        (Lie::Window, false) => "is a window of a wider one",
     }
 }
 
@@ -96,10 +109,26 @@ pub fn expanded(expansion: &Expansion, steps: &[String]) -> String {
     text + &label("remedy", &format!("where it is meant, the case says `broadcast: [{all}]`"))
 }
 
-/// An output that lost its number format.
-pub fn narrower(output: &str, expected: &str, actual: &str) -> String {
-    let text = label("output", output);
-    text + &label("expected", &format!("{expected} or wider")) + &label("actual", actual)
+/// A tap or output that is not in the number format of its pass, and what to write where it and the others are meant.
+pub fn other_format(
+    (step, place): (&str, Option<&Place>),
+    (expected, actual): (&str, &str),
+    steps: &[String],
+) -> String {
+    let place = place.map(|p| format!(", {p}")).unwrap_or_default();
+    let remedy = match (expected, actual) {
+        ("f16" | "bf16", "f32" | "f64") => {
+            let all = steps.join(", ");
+            format!(
+                "cast to {expected} before it; where f32 is meant, the case says `keeps_f32: [{all}]`"
+            )
+        }
+        _ => "take the format of the inputs, and name none in the model".to_owned(),
+    };
+    label("first", &format!("{step}{place}"))
+        + &label("expected", &format!("{expected}, the format of its pass"))
+        + &label("actual", actual)
+        + &label("remedy", &remedy)
 }
 
 /// Why nothing could be told, and what would change that.
@@ -124,6 +153,19 @@ pub fn inconclusive(why: &Inconclusive) -> String {
         Inconclusive::TooShort { symbol, least } => (
             format!("no point has {symbol} of at least {least}"),
             "add one to the case's matrix".into(),
+        ),
+        Inconclusive::NoDerivative => (
+            "no gradient reaches a parameter or an input from a float output".into(),
+            "return a float that depends on one, or take the check out of the case".into(),
+        ),
+        Inconclusive::NoStrided { refused } => (
+            match refused {
+                Some(message) => {
+                    format!("no pass with a strided tensor reaches its end: {message}")
+                }
+                None => "the model has no float input and no tap that can lie otherwise".into(),
+            },
+            "tap what takes strided tensors, or take the check out of the case".into(),
         ),
         Inconclusive::NoState => (
             "the subject says `has_state`, and `resume` gives none".into(),

@@ -44,15 +44,15 @@ fn why(odd: &Odd) -> (&'static str, &'static str) {
             "put a `.contiguous()?` behind what made the left side strided",
         ),
         Odd::RowsSummed { .. } => (
-            "the product fits where the batch is as large as the other side, and mixes the rows",
-            "let the rows be an axis that is kept",
+            "each row that comes out is made of all rows of the batch",
+            "keep the batch an axis of both sides; where a size is as large by chance, exchange the sides",
         ),
         Odd::NeverJoined { .. } => (
             "candle takes one tensor for its concatenation along any axis, so a wrong one does not show",
             "add a size to the matrix at which there are two",
         ),
         Odd::OtherFormat { .. } => (
-            "what meets it is cast to its format, and holds no more than that",
+            "what meets it is cast to its format, in which all that follows is rounded or too wide",
             "make it in the format of what it meets, or let the case say `keeps_f32`",
         ),
     }

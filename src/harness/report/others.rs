@@ -28,7 +28,12 @@ pub fn why_passing(finding: &Finding) -> &'static str {
 }
 
 pub fn failed(failed: &Failed) -> String {
-    format!("{}\nthe pass up to there\n{}", error(failed), Table::new(&failed.rows).flow())
+    // What compares passes with one another keeps no steps.
+    let pass = match failed.rows.as_slice() {
+        [] => String::new(),
+        rows => format!("\nthe pass up to there\n{}", Table::new(rows).flow()),
+    };
+    error(failed) + &pass
 }
 
 /// What went wrong in a model: op, line, message, operands by name, cause, callers.

@@ -106,6 +106,9 @@ fn line(row: &Row) -> Line {
         expected: row.wanted.as_ref().map_or("-".into(), |w| extents(&w.shape)),
         actual: match &row.actual {
             Some(_) if same && row.wanted.is_some() => "same".into(),
+            Some(actual) if row.skips.is_some() => {
+                format!("{actual:?} without {}", row.skips.unwrap_or_default())
+            }
             Some(actual) if row.mixing => format!("{actual:?} mixes axes"),
             Some(actual) => extents(actual),
             None => "missing".into(),

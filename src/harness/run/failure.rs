@@ -23,6 +23,11 @@ pub struct Failure {
     pub panicked: bool,
 }
 
+/// The functions of candle that refuse a shape of other values.
+const SHAPING: [&str; 3] = ["reshape", "from_vec", "from_slice"];
+/// One of them, where a backtrace does not say which.
+pub const ANY_SHAPING: &str = "reshape or from_vec";
+
 /// Runs code of the model: its errors and its panics become a [`Failure`].
 pub(super) fn caught<R>(f: impl FnOnce() -> Result<R>) -> std::result::Result<R, Failure> {
     match panics::catch(f) {
@@ -48,7 +53,12 @@ fn of_error(error: &candle_core::Error) -> Failure {
         Error::ShapeMismatchCat { first_shape, nth_shape, .. } => {
             (Some("cat"), vec![first_shape, nth_shape])
         }
-        Error::ShapeMismatch { shape, .. } => (Some("from_vec"), vec![shape]),
+        // Candle says the same of values that are given a shape and of a tensor that is given another.
+        Error::ShapeMismatch { shape, .. } => {
+            let called = locate::called(error);
+            let known = SHAPING.into_iter().find(|op| called.as_deref() == Some(*op));
+            (Some(known.unwrap_or(ANY_SHAPING)), vec![shape])
+        }
         Error::DTypeMismatchBinaryOp { op, .. } => (Some(*op), vec![]),
         Error::OpRequiresAtLeastOneTensor { op } => (Some(*op), vec![]),
         _ => (None, vec![]),

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use crate::harness::outcome::Sight;
+use crate::harness::outcome::{Sight, counted};
 
 /// What was chosen to run.
 #[derive(Debug, Default)]
@@ -104,10 +104,4 @@ impl Summary {
         }
         text
     }
-}
-
-/// `1 case`, `2 cases`.
-pub(in crate::harness) fn counted(count: usize, noun: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{count} {noun}{plural}")
 }

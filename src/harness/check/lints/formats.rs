@@ -22,5 +22,5 @@ pub(super) fn other_formats(of: &Pairs<'_>, trace: &Trace, dtype: DType) -> Vec<
         let (shape, actual) = (op.shape.clone(), op.dtype);
         lint(trace, reader, Odd::OtherFormat { shape, actual, expected: dtype })
     });
-    odd.filter(|lint| !of.case.keeps_f32.iter().any(|kept| kept.matches(&lint.step))).collect()
+    odd.filter(|lint| !of.case.keeps_f32(&lint.step, dtype)).collect()
 }
