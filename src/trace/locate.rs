@@ -67,7 +67,9 @@ fn last_foreign(backtrace: &str) -> Option<String> {
 
 /// The last segment of a path, without type arguments and the hash of a symbol.
 fn bare_name(path: &str) -> String {
-    let path = path.split("::<").next().unwrap_or(path);
+    let of_type = path.strip_prefix('<').and_then(|rest| rest.split_once(">::"));
+    let path = of_type.map_or(path, |(_, rest)| rest);
+    let path = path.split('<').next().unwrap_or(path).trim_end_matches("::");
     let is_hash = |s: &str| s.len() == 17 && s.starts_with('h');
     path.rsplit("::").find(|segment| !is_hash(segment)).unwrap_or(path).to_owned()
 }
@@ -140,5 +142,7 @@ mod tests {
         assert_eq!(found, [Place { file: "models/a.rs".into(), line: 12 }]);
         assert_eq!(last_foreign(text), Some("bt".to_owned()));
         assert_eq!(bare_name("<candle_core::tensor::Tensor>::reshape::<(usize, ())>"), "reshape");
+        assert_eq!(bare_name("candle_core::tensor::Tensor::reshape::h0123456789abcdef"), "reshape");
+        assert_eq!(bare_name("from_vec<(usize, usize), alloc::vec::Vec<f32>>"), "from_vec");
     }
 }
