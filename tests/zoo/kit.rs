@@ -34,7 +34,6 @@ pub struct Small {
     params: &'static [(&'static str, &'static str)],
     forward: Arc<Forward>,
     reference: Option<Arc<Forward>>,
-    rows_mix: bool,
     causal: bool,
     streams: bool,
 }
@@ -52,7 +51,6 @@ pub fn small(
         params,
         forward: Arc::new(forward),
         reference: None,
-        rows_mix: false,
         causal: false,
         streams: false,
     }
@@ -63,11 +61,6 @@ impl Small {
     pub fn against(mut self, other: &Small) -> Small {
         self.reference = Some(other.forward.clone());
         self
-    }
-
-    /// Says that a row means something by its place in the batch.
-    pub fn mixing_rows(self) -> Small {
-        Small { rows_mix: true, ..self }
     }
 
     /// Says that nothing depends on later places.
@@ -205,10 +198,6 @@ impl Subject for Small {
 
     fn build(&self, config: &Self::Config, vb: VarBuilder<'_>) -> Result<Box<dyn Model>> {
         self.model(&self.forward, config, &vb)
-    }
-
-    fn has_independent_rows(&self) -> bool {
-        !self.rows_mix
     }
 
     fn is_causal(&self) -> bool {

@@ -4,7 +4,9 @@
 
 pub mod axes;
 pub mod backward;
+pub mod blocks;
 pub mod broadcasts;
+pub mod decoder;
 pub mod dtypes;
 pub mod elsewhere;
 pub mod heads;
@@ -33,7 +35,9 @@ pub fn registry() -> Registry {
     let families = [
         axes::subjects(),
         backward::subjects(),
+        blocks::subjects(),
         broadcasts::subjects(),
+        decoder::subjects(),
         dtypes::subjects(),
         heads::subjects(),
         joined_samples::subjects(),

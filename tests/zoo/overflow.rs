@@ -8,7 +8,7 @@ use super::kit::{BATCH, Parts, Small, small};
 const RATE: &[(&str, &str)] = &[("rate", "1 d")];
 const GATE: &[(&str, &str)] = &[("gate.weight", "n d")];
 
-/// Four faults and three right twins.
+/// Faults and right twins.
 pub fn subjects() -> Vec<Small> {
     vec![
         small("segments_masked_first", BATCH, RATE, |parts| {
@@ -39,6 +39,21 @@ pub fn subjects() -> Vec<Small> {
         small("silu_by_definition", BATCH, GATE, |parts| {
             let x = gate(parts)?; // (b, l, n)
             tap("gated", x.div(&(x.neg()?.exp()? + 1.)?)?) // ~fault
+        }),
+        small("elu_of_candle", BATCH, GATE, |parts| {
+            tap("bent", gate(parts)?.elu(1.)?) // (b, l, n)
+        }),
+        small("elu_by_definition", BATCH, GATE, |parts| {
+            let x = gate(parts)?; // (b, l, n)
+            let below = (x.exp()? - 1.)?; // (b, l, n)
+            tap("bent", x.gt(0.)?.where_cond(&x, &below)?) // ~fault
+        }),
+        small("sigmoid_of_tanh", BATCH, GATE, |parts| {
+            tap("opened", (((gate(parts)? * 0.5)?.tanh()? + 1.)? * 0.5)?) // (b, l, n)
+        }),
+        small("sigmoid_by_definition", BATCH, GATE, |parts| {
+            let x = gate(parts)?; // (b, l, n)
+            tap("opened", (x.neg()?.exp()? + 1.)?.recip()?) // ~fault
         }),
     ]
 }

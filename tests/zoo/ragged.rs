@@ -1,10 +1,12 @@
-//! Samples of unequal length: all are l long but the last, which lacks a token.
+//! Samples of unequal length: two in each row, one of which lacks a token.
 
 use candle_core::{Result, Tensor};
 use shapelock::tap;
 
-use super::kit::{BATCH, Small, small};
+use super::kit::{Small, small};
 use super::ssm::{SSM, output, project, states};
+
+const PAIRS: &[(&str, &str)] = &[("whole", "b l d"), ("short", "b l-1 d")];
 
 /// The right twin pads; one joins on the batch axis as they are, and one on time.
 pub fn subjects() -> Vec<Small> {
@@ -25,14 +27,15 @@ pub fn subjects() -> Vec<Small> {
 
 /// The bug report's model behind a loader that joins the samples by `join`, which is told l.
 fn loaded(name: &'static str, join: fn(&[Tensor], usize) -> Result<Tensor>) -> Small {
-    small(name, BATCH, SSM, move |parts| {
-        let x = parts.get("input")?; // (b, l, d)
-        let (b, l, _) = x.dims3()?;
-        let sample = |i| x.narrow(0, i, 1)?.narrow(1, 0, if i + 1 == b { l - 1 } else { l });
-        let samples: Vec<Tensor> = (0..b).map(sample).collect::<Result<_>>()?; // (1, ≤ l, d) each
+    small(name, PAIRS, SSM, move |parts| {
+        let (whole, short) = (parts.get("whole")?, parts.get("short")?); // (b, l, d), (b, l - 1, d)
+        let (b, l, _) = whole.dims3()?;
+        let pair = |i| [whole.narrow(0, i, 1), short.narrow(0, i, 1)]; // (1, l, d), (1, l - 1, d)
+        let samples: Vec<Tensor> = (0..b).flat_map(pair).collect::<Result<_>>()?;
         let u = project(parts, &join(&samples, l)?)?; // (b, l, n)
         let states = Tensor::stack(&states(&u, &parts.get("A")?)?, 1)?;
-        output(parts, &tap("states", states)?) // (b, l, i)
+        let y = output(parts, &tap("states", states)?)?; // (2·b, l, i)
+        let (n, l, i) = y.dims3()?;
+        if n == 2 * b { y.reshape((b, 2, l, i)) } else { Ok(y) } // (b, 2, l, i)
     })
-    .mixing_rows()
 }

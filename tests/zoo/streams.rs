@@ -12,11 +12,6 @@ const QUERY: &[(&str, &str)] = &[("query.weight", "d d"), ("key.weight", "d d")]
 /// Right twins and faults.
 pub fn subjects() -> Vec<Small> {
     vec![
-        recurrent("state_read", |state, x| tap("states", halved(state, x)?)), // (b, l, d)
-        recurrent("state_dropped_at_one_row", |state, x| {
-            let state = state.filter(|_| x.dim(0).is_ok_and(|b| b > 1));
-            tap("states", halved(state, x)?) // ~fault
-        }),
         rotated("rope_from_offset", |places, offset| tap("places", places.broadcast_add(&offset)?)),
         rotated("rope_from_loop_index", |places, _| tap("places", places)), // ~fault
         rotated("rope_from_the_end", |places, offset| {
@@ -43,29 +38,6 @@ pub fn subjects() -> Vec<Small> {
             scores.broadcast_add(&future(scores, scores.dim(1)?)?) // ~fault
         }),
     ]
-}
-
-/// `states` of gain · x from the state: (b, l, d) → (b, l, d).
-fn recurrent(name: &'static str, states: fn(Option<&Tensor>, Tensor) -> Result<Tensor>) -> Small {
-    let small = small(name, BATCH, GAIN, move |parts| {
-        let x = parts.get("input")?.broadcast_mul(&parts.get("gain")?)?; // (b, l, d)
-        let last = x.dim(1)? - 1;
-        let states = states(parts.state, x)?; // (b, l, d)
-        parts.leave(states.narrow(1, last, 1)?.squeeze(1)?); // (b, d)
-        Ok(states)
-    });
-    small.streaming()
-}
-
-/// h_t = h_{t−1} / 2 + x_t, from h_0 or from zeros: (b, l, d) → (b, l, d).
-fn halved(start: Option<&Tensor>, x: Tensor) -> Result<Tensor> {
-    let (b, l, d) = x.dims3()?;
-    let zeros = Tensor::zeros((b, d), x.dtype(), x.device())?;
-    let mut states = vec![start.unwrap_or(&zeros).clone()]; // (b, d) each
-    for t in 0..l {
-        states.push(((&states[t] * 0.5)? + x.narrow(1, t, 1)?.squeeze(1)?)?);
-    }
-    Tensor::stack(&states[1..], 1)
 }
 
 /// What `sum` makes of gain · x and the state: (b, l, d) → (b, l, d).
