@@ -28,7 +28,7 @@ pub(crate) use failure::panics;
 pub use failure::{ANY_SHAPING, Failure};
 use inputs::inputs;
 pub use rig::{Pass, Rig};
-pub use values::{apart, relative_error, same_bits};
+pub use values::{Likeness, apart, likeness, relative_error, same_bits};
 
 /// One run to be made: a configuration at some sizes.
 #[derive(Debug, Clone)]

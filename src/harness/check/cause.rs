@@ -99,6 +99,20 @@ pub enum Change {
     Missing,
     /// A step is there that should not be.
     Unexpected,
+    /// Another op stands in the place of one that moves elements, and makes the same shape.
+    Instead {
+        /// The op that should be there.
+        expected: String,
+        /// The one that is.
+        actual: String,
+    },
+    /// A product whose left side is a parameter that the right side would take transposed.
+    Exchanged {
+        /// The parameter.
+        left: Vec<usize>,
+        /// What it is to be multiplied with.
+        right: Vec<usize>,
+    },
     /// The shape is right, but an op that computes does not go into it.
     Skipped(&'static str),
     /// A product whose right side would fit transposed.
@@ -159,6 +173,11 @@ pub fn cause_of_skipped(op: &'static str) -> Cause {
     Cause { op: None, change: Change::Skipped(op) }
 }
 
+/// The cause of an op that stands in the place of another and makes the same shape.
+pub fn cause_of_instead(expected: String, actual: String) -> Cause {
+    Cause { op: None, change: Change::Instead { expected, actual } }
+}
+
 /// The cause of a step that is one too many, or missing.
 pub fn cause_of_unpaired(missing: bool, mixing: bool, all: &[RawOp], ops: &[usize]) -> Cause {
     let change = if missing { Change::Missing } else { Change::Unexpected };
@@ -175,12 +194,26 @@ fn mixed(expected: Option<&Shape>, all: &[RawOp], ops: &[usize]) -> Option<Cause
 }
 
 /// The cause of an op that candle refused.
-pub fn cause_of_error(failure: &Failure) -> Option<Cause> {
+///
+/// `is_weight` says whether a shape is a parameter's.
+pub fn cause_of_error(failure: &Failure, is_weight: impl Fn(&[usize]) -> bool) -> Option<Cause> {
     if let Some([left, right]) = failure.dtypes.as_deref().copied() {
         return Some(Cause { op: None, change: Change::DTypes(left, right) });
     }
     let change = match (failure.op.as_deref()?, failure.operands.as_slice()) {
+        ("matmul" | "broadcast_matmul", [left, right])
+            if exchanged(left, right) && is_weight(left) && !is_weight(right) =>
+        {
+            Change::Exchanged { left: left.clone(), right: right.clone() }
+        }
         ("matmul", [left, right]) => product(left, right)?,
+        // It takes sides of unlike ranks.
+        ("broadcast_matmul", [left, right]) => match product(left, right)? {
+            Change::Untransposed { right, ranks: (_, rank) } => {
+                Change::Untransposed { right, ranks: (rank, rank) }
+            }
+            _ => return None,
+        },
         ("cat", [one, other]) if one.len() == other.len() => {
             let differ = (0..one.len()).filter(|&i| one.get(i) != other.get(i)).collect();
             Change::Ragged(differ)
@@ -201,6 +234,11 @@ fn apart(left: &[usize], right: &[usize]) -> Option<Change> {
     let mut unequal = pairs.filter(|(_, (l, r))| l != r && **l != 1 && **r != 1);
     let (from_end, (&left, &right)) = unequal.next()?;
     Some(Change::Apart { from_end: from_end + 1, left, right })
+}
+
+/// Whether right · leftᵀ is a product where left · right is none.
+fn exchanged(left: &[usize], right: &[usize]) -> bool {
+    matches!((left, right), ([_, k], [.., n, m]) if k == m && k != n)
 }
 
 fn product(left: &[usize], right: &[usize]) -> Option<Change> {

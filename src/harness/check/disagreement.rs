@@ -1,5 +1,6 @@
 //! Two computations that should agree and do not, and checks that could not tell.
 
+use crate::harness::run::Likeness;
 use crate::trace::locate::Place;
 
 /// Two computations that differ.
@@ -28,6 +29,8 @@ pub struct First {
     pub place: Option<Place>,
     /// The tap before it, at which they still agree.
     pub after: Option<(String, Place)>,
+    /// What its values have to do with those that they should be.
+    pub like: Option<Likeness>,
 }
 
 impl First {

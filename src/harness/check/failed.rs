@@ -8,6 +8,7 @@ use crate::harness::case::Expect;
 use crate::harness::law::starred;
 use crate::harness::run::{Failure, Observation};
 use crate::harness::study::{Seen, Study};
+use crate::trace::Role;
 use crate::trace::locate::Place;
 
 /// Points at which the model fails, one finding for each distinct failure. Where none does, but a run with all dims
@@ -45,8 +46,14 @@ pub fn told(failure: &Failure, run: &Observation) -> Failed {
         failure: failure.clone(),
         operands: operands.collect(),
         rows: align(&[], &run.steps),
-        cause: cause_of_error(failure),
+        cause: cause_of_error(failure, |shape| is_weight(shape, run)),
     }
+}
+
+/// Whether a shape is a parameter's, and of no step that nobody made from one.
+fn is_weight(shape: &[usize], run: &Observation) -> bool {
+    let is_data = run.steps.iter().any(|step| step.role != Role::Param && step.shape == shape);
+    !is_data && run.params.iter().any(|(_, own)| own == shape)
 }
 
 /// What in the model has the shape of an operand: the latest step, or a parameter, as it is or transposed.

@@ -239,6 +239,8 @@ pub struct GradientProblem {
 pub enum WrongGradient {
     /// Backward gave it none.
     Missing,
+    /// No op of the pass reads it.
+    Unused,
     /// It has another shape than its parameter.
     Shape(Vec<usize>),
     /// A value is NaN or infinite.

@@ -41,7 +41,7 @@ fn worst(case: &Case, study: &Study, name: &str) -> Option<(&'static str, WrongG
         return Some(("3 zero everywhere", WrongGradient::ZeroEverywhere));
     }
     let rank = |w: &WrongGradient| match w {
-        WrongGradient::Missing => "0 missing",
+        WrongGradient::Missing | WrongGradient::Unused => "0 missing",
         WrongGradient::Shape(_) => "1 shape",
         WrongGradient::NotFinite => "2 not finite",
         WrongGradient::ZeroEverywhere => "3 zero everywhere",

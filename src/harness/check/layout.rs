@@ -87,8 +87,14 @@ impl Lying {
         let Some(pass) = self.reached(pass) else { return Ok(()) };
         let claim = Claim::StridedTap { tap: name.to_owned(), lie };
         let held = Held { claim, tolerance: self.tolerance };
-        let first =
-            || Some(First { step: name.to_owned(), place: Some(place.clone()), after: None });
+        let first = || {
+            Some(First {
+                step: name.to_owned(),
+                place: Some(place.clone()),
+                after: None,
+                like: None,
+            })
+        };
         held.outputs(&pass.outputs, &self.whole.outputs, first)
     }
 

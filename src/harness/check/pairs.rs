@@ -10,7 +10,7 @@ use super::{Check, Failed, Finding, What};
 use crate::harness::case::{Case, DType};
 use crate::harness::plan::{Point, VariantPlan};
 use crate::harness::run::slices::{Key, numbered};
-use crate::harness::run::{Failure, Named, Pass, Rig, Setup, apart};
+use crate::harness::run::{Failure, Named, Pass, Rig, Setup, apart, likeness};
 use crate::harness::study::{StudyError, device, setup};
 use crate::harness::subject::AnySubject;
 use crate::trace::locate::Place;
@@ -140,7 +140,7 @@ impl Pairs<'_> {
 
 /// A failure with nothing known of the pass before it.
 pub fn bare(failure: Failure) -> What {
-    let cause = super::cause::cause_of_error(&failure);
+    let cause = super::cause::cause_of_error(&failure, |_| false);
     let operands = failure.operands.iter().map(|o| (o.clone(), None)).collect();
     What::Failed(Box::new(Failed { failure, operands, rows: Vec::new(), cause }))
 }
@@ -223,7 +223,8 @@ pub fn first_apart(
         if apart(&a, &b, tolerance).is_some() {
             let after = after.map(|tap| (tap.name.clone(), Place::from(tap.place)));
             let place = Some(Place::from(tap.place));
-            return Some(First { step: tap.name.clone(), place, after });
+            let like = likeness(&a, &b);
+            return Some(First { step: tap.name.clone(), place, after, like });
         }
         after = Some(tap);
     }

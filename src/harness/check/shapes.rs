@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 
 use super::align::{Row, Wanted, align, first_wrong};
-use super::cause::{cause, cause_of_skipped, cause_of_unpaired};
+use super::cause::{cause, cause_of_instead, cause_of_skipped, cause_of_unpaired};
 use super::failed::{failed, not_failed};
 use super::skipped::{mark_skipped, skipped};
 use super::tally::Tally;
@@ -217,6 +217,10 @@ fn describe(
     let cause = match (&expected, &actual) {
         _ if first.skips.is_some() => cause_of_skipped(first.skips.unwrap_or_default()),
         (Some(want), Some(have)) => cause(want, have, &run.trace.ops, ops),
+        _ if instead(&rows, at).is_some() => {
+            let actual = instead(&rows, at).map(|row| row.name.clone()).unwrap_or_default();
+            cause_of_instead(first.name.clone(), actual)
+        }
         (want, _) => cause_of_unpaired(want.is_some(), first.mixing, &run.trace.ops, ops),
     };
     let same_parameters = reference.law.parameters == study.law.parameters;
@@ -234,6 +238,14 @@ fn describe(
         rows,
         error: run.failure.clone(),
     })
+}
+
+/// The unnamed step that stands next to a missing one, in its place, and has its shape.
+fn instead(rows: &[Row], at: usize) -> Option<&Row> {
+    let (missing, next) = (rows.get(at)?, rows.get(at + 1)?);
+    let wanted = missing.wanted.as_ref().filter(|_| missing.actual.is_none() && !missing.named)?;
+    let is_one = next.wanted.is_none() && !next.named && next.name != missing.name;
+    (is_one && next.actual.as_ref() == Some(&wanted.shape)).then_some(next)
 }
 
 /// The symbols of a step's shape by the study's own law.

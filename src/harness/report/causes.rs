@@ -32,6 +32,9 @@ pub fn text(cause: &Cause) -> Option<String> {
 }
 
 fn culprit(op: &Culprit) -> String {
+    if let ("picked", Some((_, _, right))) = (op.verb, &op.right) {
+        return format!("places picked from axis {} of {:?}, was {right}", op.axis, op.piece);
+    }
     if op.verb == "reduced" {
         let right = op.right.as_ref().map(|(_, _, axis)| format!(", was {axis}"));
         return format!(
@@ -81,6 +84,15 @@ fn change(change: &Change) -> Option<String> {
         }
         Change::Missing => "the step is missing".into(),
         Change::Unexpected => "the step is one too many".into(),
+        Change::Instead { expected, actual } => {
+            format!("{actual} makes this shape, not {expected}: its elements are in another order")
+        }
+        Change::Exchanged { left, right } => {
+            let weight: Vec<usize> = left.iter().rev().copied().collect();
+            format!(
+                "the weight stands on the left: {right:?} × {weight:?}, its transpose, fits and keeps the rows"
+            )
+        }
         Change::Skipped(op) => {
             format!(
                 "no {op} goes into it, as one does at other sizes: the shape is right, the values are others"
@@ -95,7 +107,10 @@ fn change(change: &Change) -> Option<String> {
         }
         Change::Ragged(axes) => {
             let axes: Vec<String> = axes.iter().map(ToString::to_string).collect();
-            format!("the pieces differ on axis {}: pad them to one length", axes.join(" and "))
+            format!(
+                "the pieces differ on axis {}: pad them to one length, or join them there",
+                axes.join(" and ")
+            )
         }
         Change::Values(n) => format!("the shape takes {n} values"),
         Change::Apart { from_end, left, right } => {

@@ -2,6 +2,7 @@
 
 use super::lines::label;
 use crate::harness::check::{Claim, Disagreement, Expansion, First, Inconclusive, Lie};
+use crate::harness::run::Likeness;
 use crate::trace::locate::Place;
 
 /// What should hold, where it first does not, and by how much.
@@ -21,7 +22,21 @@ pub fn disagree(d: &Disagreement) -> String {
         tolerance => format!("{tolerance:.2e}"),
     };
     text.push_str(&label("allowed", &allowed));
+    let by_another = matches!(d.claim, Claim::Definition | Claim::Subject(_));
+    let like = d.first.as_ref().and_then(|first| Some((&first.step, first.like?)));
+    if let Some((step, like)) = like.filter(|_| by_another) {
+        text.push_str(&label("cause", &likeness(step, like)));
+    }
     text
+}
+
+/// What the values of a step have to do with those that they should be.
+fn likeness(step: &str, like: Likeness) -> String {
+    match like {
+        Likeness::OtherOrder => format!("`{step}` has the right values in another order"),
+        Likeness::Times(times) => format!("`{step}` is {times:.4} times what it should be"),
+        Likeness::Plus(plus) => format!("`{step}` is what it should be and {plus:.4} more"),
+    }
 }
 
 fn first(first: &First) -> String {

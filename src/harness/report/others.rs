@@ -107,6 +107,9 @@ pub fn gradient(problem: &GradientProblem, failing: Option<&Condition>) -> Strin
     let GradientProblem { parameter, shape, wrong, severed, parameters } = problem;
     let what = match wrong {
         WrongGradient::Missing => "no gradient reaches it".to_owned(),
+        WrongGradient::Unused => {
+            "no op reads it: it is left over, or another is used in its place".to_owned()
+        }
         WrongGradient::Shape(actual) => format!("its gradient has shape {actual:?}"),
         WrongGradient::NotFinite => "its gradient is not finite".to_owned(),
         WrongGradient::ZeroEverywhere => "its gradient is zero at every point".to_owned(),

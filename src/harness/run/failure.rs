@@ -63,6 +63,10 @@ fn of_error(error: &candle_core::Error) -> Failure {
         Error::OpRequiresAtLeastOneTensor { op } => (Some(*op), vec![]),
         _ => (None, vec![]),
     };
+    let inner = inner_dims(bare);
+    let op = op.or(inner.as_ref().map(|_| "broadcast_matmul"));
+    let operands =
+        operands.into_iter().map(|s| s.dims().to_vec()).chain(inner.into_iter().flatten());
     let dtypes = match bare {
         Error::DTypeMismatchBinaryOp { lhs, rhs, .. } => {
             Some(Box::new([lhs.as_str(), rhs.as_str()]))
@@ -73,10 +77,21 @@ fn of_error(error: &candle_core::Error) -> Failure {
         dtypes,
         message: bare.to_string(),
         op: op.map(str::to_owned),
-        operands: operands.into_iter().map(|s| s.dims().to_vec()).collect(),
+        operands: operands.collect(),
         places: locate::places(error),
         panicked: false,
     }
+}
+
+/// The sides of a `broadcast_matmul` that candle refuses, of which it makes no error of its own but this text.
+fn inner_dims(error: &candle_core::Error) -> Option<Vec<Vec<usize>>> {
+    let candle_core::Error::Msg(text) = error else { return None };
+    let sides = text.strip_prefix("different inner dimensions in broadcast matmul ")?;
+    let side =
+        |side: &str| side.trim_matches([' ', '[', ']']).split(", ").map(str::parse).collect();
+    let sides: std::result::Result<Vec<Vec<usize>>, std::num::ParseIntError> =
+        sides.split("] [").map(side).collect();
+    sides.ok().filter(|sides| sides.len() == 2)
 }
 
 /// Panics as data: message and line, and nothing on the terminal.

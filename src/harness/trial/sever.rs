@@ -24,6 +24,9 @@ pub(super) fn sever(
     let taps = probed(subject, &setup(trial.case, variant, point, &candle_core::Device::Cpu));
     let seen = study.seen.iter().find(|seen| seen.point.name == point.name);
     let used = seen.and_then(|seen| taps_before_use(&seen.run.trace, &problem.parameter));
+    if problem.wrong == WrongGradient::Missing && used.is_none() && study.cuts.is_empty() {
+        problem.wrong = WrongGradient::Unused;
+    }
     problem.severed = match problem.wrong {
         WrongGradient::Missing => Some(match used.filter(|n| *n < taps.len()) {
             Some(used) => cut_after(&taps, used),

@@ -10,6 +10,9 @@ pub(super) fn culprit(op: &RawOp, expected: Option<&Shape>, all: &[RawOp]) -> Op
     if let Kind::Reduce(_) = op.kind {
         return reduced(op, expected, all);
     }
+    if op.kind == Kind::Other("index_select") {
+        return picked(op, expected, all);
+    }
     let mut found = joined(op, all)?;
     // Pieces that got an axis of one first may have got it at the wrong place: they are tried without it too.
     let bare = bare(op, all).map(|(piece, _)| piece);
@@ -43,6 +46,21 @@ fn reduced(op: &RawOp, expected: &[usize], all: &[RawOp]) -> Option<Culprit> {
     let right = right.into_iter().find(|&i| over(i, 0) == expected || over(i, 1) == expected)?;
     let right = Some(("reduced", from.clone(), right));
     Some(Culprit { verb: "reduced", pieces: 1, piece: from.clone(), ragged: false, axis, right })
+}
+
+/// Places picked from an axis, where as many of another one would have given the expected extents.
+fn picked(op: &RawOp, expected: &[usize], all: &[RawOp]) -> Option<Culprit> {
+    let from = &all.get(*op.operands.first()?)?.shape;
+    let axis = (0..from.len()).find(|&i| from.get(i) != op.shape.get(i))?;
+    let places = *op.shape.get(axis)?;
+    let made = |axis: usize| {
+        let mut shape = from.clone();
+        shape[axis] = places;
+        shape == expected
+    };
+    let right = (0..from.len()).filter(|&i| i != axis).find(|&i| made(i))?;
+    let (piece, right) = (from.clone(), Some(("picked", from.clone(), right)));
+    Some(Culprit { verb: "picked", pieces: 1, piece, ragged: false, axis, right })
 }
 
 /// The shape of so many pieces, joined on an axis or stacked on a new one.
