@@ -87,15 +87,22 @@ fn change(change: &Change) -> Option<String> {
         Change::Instead { expected, actual } => {
             format!("{actual} makes this shape, not {expected}: its elements are in another order")
         }
+        Change::Skipped(op) => {
+            format!(
+                "no {op} goes into it, as one does at other sizes: the shape is right, the values are others"
+            )
+        }
+        refused => return self::refused(refused),
+    })
+}
+
+/// What an op refused.
+fn refused(change: &Change) -> Option<String> {
+    Some(match change {
         Change::Exchanged { left, right } => {
             let weight: Vec<usize> = left.iter().rev().copied().collect();
             format!(
                 "the weight stands on the left: {right:?} × {weight:?}, its transpose, fits and keeps the rows"
-            )
-        }
-        Change::Skipped(op) => {
-            format!(
-                "no {op} goes into it, as one does at other sizes: the shape is right, the values are others"
             )
         }
         Change::Untransposed { right, ranks } => {
@@ -127,7 +134,7 @@ fn change(change: &Change) -> Option<String> {
         Change::Ranks(left, right) => {
             format!("ranks {left} and {right}: matmul wants them equal, broadcast_matmul does not")
         }
-        Change::Other => return None,
+        _ => return None,
     })
 }
 
