@@ -35,6 +35,19 @@ pub fn subjects() -> Vec<Small> {
             tap("rolled", rolled) // ~fault
         }),
         scaled("rows_kept", |x| tap("rolled", x.clone())),
+        scaled("divided_by_rows", |x| {
+            tap("rolled", (x / x.dim(0)? as f64)?) // ~fault
+        }),
+        scaled("every_other_row_negated", |x| {
+            let signs = (0..x.dim(0)?).map(|i| if i % 2 == 0 { 1. } else { -1f64 }).collect();
+            let signs = Tensor::from_vec(signs, (x.dim(0)?, 1, 1), x.device())?; // (b, 1, 1)
+            tap("rolled", x.broadcast_mul(&signs.to_dtype(x.dtype())?)?) // ~fault
+        }),
+        scaled("future_in_the_gradient", |x| {
+            let mean = x.mean_keepdim(1)?; // (b, 1, d)
+            let nothing = (&mean - mean.detach())?.broadcast_as(x.shape())?; // (b, l, d)
+            tap("rolled", (x + nothing)?) // ~fault
+        }),
         scaled("counted_by_token", |x| tap("offset", (x + 1.)?)),
         scaled("counted_by_call", |x| {
             tap("offset", (x + calls())?) // ~fault

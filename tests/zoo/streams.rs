@@ -22,6 +22,15 @@ pub fn subjects() -> Vec<Small> {
             parts.leave(x.narrow(1, x.dim(1)? - 1, 1)?); // (b, 1, d)
             tap("beside", beside(parts.state, x)?) // (b, l, d)
         }),
+        windowed("window_left_behind", |parts, x| {
+            let last = x.narrow(1, x.dim(1)? - 1, 1)?; // (b, 1, d)
+            let left = parts.kept.borrow().clone();
+            if parts.state.is_some() {
+                parts.kept.replace(Some(last.detach()));
+            }
+            parts.leave(last);
+            tap("beside", beside(parts.state.or(left.as_ref()), x)?) // ~fault
+        }),
         windowed("window_of_the_first_piece", |parts, x| {
             parts.leave(parts.state.unwrap_or(&x.narrow(1, x.dim(1)? - 1, 1)?).clone());
             tap("beside", beside(parts.state, x)?) // ~fault
