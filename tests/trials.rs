@@ -285,8 +285,16 @@ fn a_model_that_is_seen_in_part_is_told_though_it_passes() {
     let run = package.run("", &[]);
     assert_eq!(run.code(), 0, "{}", run.out());
     run.says("  cut::shapes sees 1 tensors, and nothing of what made 1 of them\n");
-    let checked = package.run("cli check", &[]);
-    checked.says(
-        "ok      cut::shapes, 2 points, sees 1 tensors, and nothing of what made 1 of them\n",
-    );
+    let told = "cut::shapes, 2 points, sees 1 tensors, and nothing of what made 1 of them\n";
+    package.run("cli check", &[]).says(told);
+}
+
+/// A known fault is run again by its own binary, also where it is quoted in another.
+#[test]
+fn a_known_fault_names_its_binary() {
+    let package = Package::new(&[("known", "error")]);
+    package.append("known", "caught_by: [shapes]\nat: elsewhere\n");
+    let out = package.run("", &[]).out();
+    let again = "cargo test --test shapes -- known::caught --exact";
+    assert_eq!(out.matches(again).count(), 2, "{out}");
 }
