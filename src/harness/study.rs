@@ -130,13 +130,15 @@ pub fn inferred(
         }
     }
     let works = runs.works();
-    let Witnesses { all: mut runs, strict, ended } = runs;
+    let Witnesses { all: mut runs, strict, long, ended } = runs;
     let sizes: Vec<&str> = subject.sizes().into_iter().map(|(_, symbol)| symbol).collect();
-    let (inferred, unlawful) = infer(&runs, strict, &sizes);
+    let (inferred, unlawful) = infer(&runs, strict, long, &sizes);
     let (law, begun, unlawful) = match works {
         true => (inferred, Law::default(), unlawful),
         false => (Law::default(), inferred, Vec::new()),
     };
+    // Those of few steps may lack what a length bounds.
+    runs.truncate(long);
     let beside = runs.split_off(strict.min(runs.len()));
     let witness = runs.into_iter().next().unwrap_or_default();
     let variant = variant.name.clone();

@@ -4,7 +4,7 @@ use candle_core::{DType, Device};
 
 use crate::dims::Dims;
 use crate::harness::case::Case;
-use crate::harness::law::witness::Witness;
+use crate::harness::law::witness::{Kind, Witness};
 use crate::harness::run::{Depth, Observation, Setup, observe};
 use crate::harness::subject::AnySubject;
 use crate::trace::graph::InternalsChanged;
@@ -15,6 +15,8 @@ pub(super) struct Witnesses {
     pub(super) all: Vec<Observation>,
     /// How many of them have to agree in structure.
     pub(super) strict: usize,
+    /// How many have lengths at which loops repeat, the strict ones included.
+    pub(super) long: usize,
     /// Dims at which a run ends with an error although the base does not, and what it says.
     pub(super) ended: Option<(Dims, String)>,
 }
@@ -42,20 +44,22 @@ pub(super) fn witnesses(
         observe(subject, &witness_setup(w, case.seed), Depth::Forward).map(|(run, _)| run)
     };
     let mut all: Vec<Observation> = chosen.first().map(run).transpose()?.into_iter().collect();
-    let mut strict = all.len();
-    let mut ended = None;
-    let Some(base) = all.first().map(works) else { return Ok(Witnesses { all, strict, ended }) };
+    let (mut strict, mut long, mut ended) = (all.len(), all.len(), None);
+    let Some(base) = all.first().map(works) else {
+        return Ok(Witnesses { all, strict, long, ended });
+    };
     for witness in &chosen[1..] {
         let other = run(witness)?;
         // One that ends as the base does tells what holds up to there.
         if works(&other) == base {
-            strict += usize::from(!witness.beside);
+            strict += usize::from(witness.kind == Kind::Strict);
+            long += usize::from(witness.kind != Kind::Short);
             all.push(other);
-        } else if base && ended.is_none() {
+        } else if base && ended.is_none() && witness.kind != Kind::Short {
             ended = error(&other);
         }
     }
-    Ok(Witnesses { all, strict, ended })
+    Ok(Witnesses { all, strict, long, ended })
 }
 
 /// Whether a run can stand for others: it reached its end, and not by having nothing to do.
