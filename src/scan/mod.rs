@@ -11,6 +11,7 @@ mod associative;
 mod chunked;
 mod dense;
 mod error;
+mod fused;
 mod inputs;
 mod scope;
 mod sequential;
@@ -51,11 +52,13 @@ pub enum Scan {
     Chunked,
     /// A parallel prefix over the tokens: ⌈log₂ l⌉ passes over all states.
     Associative,
+    /// One op with its own backward pass, on the CPU: the fast one there.
+    Fused,
 }
 
 impl Scan {
     /// Every scan, the definition first.
-    pub const ALL: [Self; 3] = [Self::Sequential, Self::Chunked, Self::Associative];
+    pub const ALL: [Self; 4] = [Self::Sequential, Self::Chunked, Self::Associative, Self::Fused];
 
     /// Runs the scan; `chunk_size` is q and only [`Scan::Chunked`] reads it.
     ///
@@ -68,6 +71,7 @@ impl Scan {
             Self::Chunked if chunk_size == 0 => Err(ScanError::ChunkSize.into()),
             Self::Chunked => chunked::scan(inputs, sizes, chunk_size),
             Self::Associative => associative::scan(inputs, sizes),
+            Self::Fused => fused::scan(inputs, sizes),
         }
     }
 }
