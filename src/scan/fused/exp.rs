@@ -83,3 +83,85 @@ pub(super) fn softplus<S: Simd, T: Real>(s: S, x: T::V<S>) -> T::V<S> {
     let positive = T::times(s, splat(0.5), T::plus(s, x, T::abs(s, x)));
     T::mul_add(s, sum, a, positive)
 }
+
+#[cfg(test)]
+mod tests {
+    use pulp::{Arch, Scalar, Simd, WithSimd};
+
+    use super::super::real::Real;
+    use super::{sigmoid, softplus};
+
+    /// e, σ and softplus of each number in place.
+    struct Functions<'a, T>(&'a mut [T], &'a mut [T], &'a mut [T]);
+
+    impl<T: Real> WithSimd for Functions<'_, T> {
+        type Output = ();
+
+        fn with_simd<S: Simd>(self, s: S) {
+            for x in T::vectors_mut::<S>(self.0) {
+                *x = T::exp(s, *x);
+            }
+            for x in T::vectors_mut::<S>(self.1) {
+                *x = sigmoid::<S, T>(s, *x);
+            }
+            for x in T::vectors_mut::<S>(self.2) {
+                *x = softplus::<S, T>(s, *x);
+            }
+        }
+    }
+
+    fn functions<T: Real>(x: &[T], plain: bool) -> [Vec<T>; 3] {
+        let mut out = [x.to_vec(), x.to_vec(), x.to_vec()];
+        let [e, sigmoid, softplus] = &mut out;
+        let functions = Functions(e, sigmoid, softplus);
+        if plain {
+            functions.with_simd(Scalar)
+        } else {
+            Arch::new().dispatch(functions)
+        }
+        out
+    }
+
+    /// How many units in the last place of an f32 a number is off.
+    fn units(actual: f32, expected: f64) -> f64 {
+        let unit =
+            f64::from(f32::from_bits((expected as f32).to_bits() + 1)) - f64::from(expected as f32);
+        (f64::from(actual) - expected).abs() / unit
+    }
+
+    #[test]
+    fn the_exponential_is_off_by_two_units_at_most() {
+        let x: Vec<f32> = (0..174_592).map(|index| index as f32 / 1000. - 87.).collect();
+        for plain in [true, false] {
+            let [e, sigmoid, softplus] = functions(&x, plain);
+            for (index, x) in x.iter().enumerate() {
+                let exact = f64::from(*x).exp();
+                assert!(units(e[index], exact) <= 2., "exp({x}) = {}, exact {exact}", e[index]);
+                let of_sigmoid = exact / (1. + exact);
+                assert!(units(sigmoid[index], of_sigmoid) <= 4., "σ({x}) = {}", sigmoid[index]);
+                let of_softplus = exact.ln_1p();
+                assert!(
+                    units(softplus[index], of_softplus) <= 4.,
+                    "softplus({x}) = {}",
+                    softplus[index]
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_too_small_vanishes_and_what_is_no_number_stays_none() {
+        for plain in [true, false] {
+            let mut x = [0f32; 16];
+            x[..4].copy_from_slice(&[f32::NEG_INFINITY, -200., f32::NAN, 0.]);
+            let [e, sigmoid, softplus] = functions(&x, plain);
+            assert_eq!((e[0], e[1], e[3]), (0., 0., 1.));
+            assert!(e[2].is_nan() && sigmoid[2].is_nan() && softplus[2].is_nan());
+            let mut x = [0f64; 16];
+            x[..2].copy_from_slice(&[f64::NAN, -800.]);
+            let [e, _, softplus] = functions(&x, plain);
+            assert!(e[0].is_nan() && softplus[0].is_nan());
+            assert_eq!((e[1], softplus[1]), (0., 0.));
+        }
+    }
+}

@@ -21,8 +21,8 @@ mod tasks;
 
 use candle_core::{Result, Tensor};
 
-use super::{Inputs, Output, Sizes};
-use spec::Spec;
+use super::{Inputs, Output, ScanError, Sizes};
+use spec::{Mixer, Spec};
 
 /// Scans in one op. There are no taps.
 pub(super) fn scan(inputs: &Inputs, sizes: Sizes) -> Result<Output> {
@@ -49,4 +49,68 @@ pub(super) fn scan(inputs: &Inputs, sizes: Sizes) -> Result<Output> {
 fn marks(reset: &Tensor) -> Result<Vec<bool>> {
     let marks = reset.ne(0u32)?.flatten_all()?.to_vec1::<u8>()?;
     Ok(marks.into_iter().map(|mark| mark == 1).collect())
+}
+
+/// What the core of a mixer reads: the convolution, SiLU, the step sizes, the scan, the gate and the norm.
+pub(crate) struct MixerInputs<'a> {
+    pub sizes: Sizes,
+    /// z, x, B, C and dt side by side (b, l, 2·h·p + 2·g·n + h).
+    pub zxbcdt: &'a Tensor,
+    /// (c, 1, k), with c = h·p + 2·g·n channels.
+    pub conv_weight: &'a Tensor,
+    /// (c).
+    pub conv_bias: Option<&'a Tensor>,
+    /// (h).
+    pub dt_bias: &'a Tensor,
+    /// log(−A) (h).
+    pub a_log: &'a Tensor,
+    /// (h) or (h, p).
+    pub d: &'a Tensor,
+    /// The norm's weight (h·p) and eps; without it, y is only gated.
+    pub norm: Option<(&'a Tensor, f64)>,
+    /// The k − 1 columns before the first (b, k − 1, c).
+    pub window: &'a Tensor,
+    /// The first state (b, h, p, n).
+    pub state: &'a Tensor,
+    /// 1 where a sequence starts (b, l).
+    pub reset: Option<&'a Tensor>,
+    /// Tokens of each row, behind which dt is 0.
+    pub lengths: Option<&'a [usize]>,
+    /// The least and the greatest dt.
+    pub dt_limit: Option<(f64, f64)>,
+}
+
+/// The core of a mixer in one op: y (b, l, h·p) after the gate and the norm, and the last state (b, h, p, n).
+///
+/// The small inputs travel in one vector, because an op of candle's takes three.
+pub(crate) fn mixer(inputs: &MixerInputs<'_>) -> Result<(Tensor, Tensor)> {
+    let MixerInputs { sizes, zxbcdt, conv_weight, conv_bias, norm, d, .. } = *inputs;
+    if let Some((symbol, _)) =
+        [("b", sizes.b), ("l", sizes.l)].into_iter().find(|(_, extent)| *extent == 0)
+    {
+        let actual = zxbcdt.dims().to_vec();
+        let expected = "(b, l, 2·h·p + 2·g·n + h)";
+        return Err(ScanError::Empty { argument: "zxbcdt", symbol, expected, actual }.into());
+    }
+    let flat = |tensor: &Tensor| tensor.flatten_all();
+    let mut small = vec![flat(conv_weight)?];
+    small.extend(conv_bias.cloned());
+    small.extend([inputs.dt_bias.clone(), inputs.a_log.clone(), flat(d)?]);
+    small.extend(norm.map(|(weight, _)| weight.clone()));
+    if inputs.window.elem_count() > 0 {
+        small.push(flat(inputs.window)?);
+    }
+    let spec = Spec {
+        sizes,
+        d_per_feature: d.rank() == 2,
+        reset: inputs.reset.map(marks).transpose()?,
+        mixer: Some(Mixer {
+            k: conv_weight.dim(2)?,
+            conv_bias: conv_bias.is_some(),
+            dt_limit: inputs.dt_limit,
+            norm_eps: norm.map(|(_, eps)| eps),
+            lengths: inputs.lengths.map(<[usize]>::to_vec),
+        }),
+    };
+    op::apply(spec, zxbcdt, &Tensor::cat(&small, 0)?, inputs.state)
 }
