@@ -5,7 +5,8 @@
 //! batch rows and heads side by side, and keeps nothing but its inputs. What it computes is the sequential scan's.
 //!
 //! From the ground up: `real` numbers and vectors, `exp`; `recurrence` one head's state in registers, and `head` with
-//! the inputs' factors; `convolution`, `steps` and `gate` around it; `forward` and `backward` over all heads; `op` for candle.
+//! the inputs' factors; `convolution`, `steps` and `gate` around it; `forward` and `backward` over all heads; `op` and `port`
+//! for candle.
 mod backward;
 mod convolution;
 mod exp;
@@ -13,6 +14,7 @@ mod forward;
 mod gate;
 mod head;
 mod op;
+mod port;
 mod real;
 mod recurrence;
 mod spec;
@@ -34,14 +36,14 @@ pub(super) fn scan(inputs: &Inputs, sizes: Sizes) -> Result<Output> {
         Some(d) => d.clone(),
         None => inputs.a.zeros_like()?,
     }; // (h) or (h, p)
-    let small = Tensor::cat(&[inputs.a, &d.flatten_all()?], 0)?; // (h + h) or (h + h·p)
     let spec = Spec {
         sizes,
         d_per_feature: d.rank() == 2,
         reset: inputs.reset.map(marks).transpose()?,
         mixer: None,
     };
-    let (y, state) = op::apply(spec, &sequence, &small, &inputs.start(sizes)?)?;
+    let small = vec![inputs.a.clone(), d];
+    let (y, state) = op::apply(spec, &sequence, small, &inputs.start(sizes)?)?;
     Ok(Output { y: y.reshape((b, l, h, p))?, state })
 }
 
@@ -81,8 +83,6 @@ pub(crate) struct MixerInputs<'a> {
 }
 
 /// The core of a mixer in one op: y (b, l, h·p) after the gate and the norm, and the last state (b, h, p, n).
-///
-/// The small inputs travel in one vector, because an op of candle's takes three.
 pub(crate) fn mixer(inputs: &MixerInputs<'_>) -> Result<(Tensor, Tensor)> {
     let MixerInputs { sizes, zxbcdt, conv_weight, conv_bias, norm, d, .. } = *inputs;
     if let Some((symbol, _)) =
@@ -92,14 +92,12 @@ pub(crate) fn mixer(inputs: &MixerInputs<'_>) -> Result<(Tensor, Tensor)> {
         let expected = "(b, l, 2·h·p + 2·g·n + h)";
         return Err(ScanError::Empty { argument: "zxbcdt", symbol, expected, actual }.into());
     }
-    let flat = |tensor: &Tensor| tensor.flatten_all();
-    let mut small = vec![flat(conv_weight)?];
+    // In the order of `spec::Small`.
+    let mut small = vec![conv_weight.clone()];
     small.extend(conv_bias.cloned());
-    small.extend([inputs.dt_bias.clone(), inputs.a_log.clone(), flat(d)?]);
+    small.extend([inputs.dt_bias.clone(), inputs.a_log.clone(), d.clone()]);
     small.extend(norm.map(|(weight, _)| weight.clone()));
-    if inputs.window.elem_count() > 0 {
-        small.push(flat(inputs.window)?);
-    }
+    small.extend((inputs.window.elem_count() > 0).then(|| inputs.window.clone()));
     let spec = Spec {
         sizes,
         d_per_feature: d.rank() == 2,
@@ -112,5 +110,5 @@ pub(crate) fn mixer(inputs: &MixerInputs<'_>) -> Result<(Tensor, Tensor)> {
             lengths: inputs.lengths.map(<[usize]>::to_vec),
         }),
     };
-    op::apply(spec, zxbcdt, &Tensor::cat(&small, 0)?, inputs.state)
+    op::apply(spec, zxbcdt, small, inputs.state)
 }

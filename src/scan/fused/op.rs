@@ -3,13 +3,14 @@
 //! An op of candle's gives one tensor. The forward pass makes both and leaves the state to the second op; each one's
 //! backward pass is whole, for their gradients add, and the second's runs only where something reads the state.
 use std::ops::Deref;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use candle_core::backend::BackendStorage;
 use candle_core::{CpuStorage, CustomOp3, DType, Layout, Result, Shape, Storage, Tensor};
 
 use super::backward::backward;
 use super::forward::forward;
+use super::port::Ports;
 use super::real::Real;
 use super::spec::{Spec, View};
 use crate::scan::ScanError;
@@ -18,24 +19,33 @@ use crate::scan::ScanError;
 pub(super) fn apply(
     spec: Spec,
     sequence: &Tensor,
-    small: &Tensor,
+    small: Vec<Tensor>,
     state: &Tensor,
 ) -> Result<(Tensor, Tensor)> {
     if !sequence.device().is_cpu() {
         let actual = format!("{:?}", sequence.device().location());
         return Err(ScanError::Device { actual }.into());
     }
-    let (sequence, small) = (sequence.contiguous()?, small.contiguous()?);
+    let (sequence, state) = (sequence.contiguous()?, state.contiguous()?);
+    let ports = Ports::new(small)?;
+    let Some(token) = ports.token()? else {
+        candle_core::bail!("fused scan: expected A and D among the small inputs");
+    };
     let (spec, last) = (Arc::new(spec), Arc::default());
-    let state = state.contiguous()?;
-    let op = |part| Op { spec: Arc::clone(&spec), part, last: Arc::clone(&last) };
-    let y = sequence.apply_op3(&small, &state, op(Part::Y))?;
-    let end = sequence.apply_op3(&small, &state, op(Part::State))?;
+    let op = |part| Op {
+        spec: Arc::clone(&spec),
+        ports: Arc::clone(&ports),
+        part,
+        last: Arc::clone(&last),
+    };
+    let y = sequence.apply_op3(&token, &state, op(Part::Y))?;
+    let end = sequence.apply_op3(&token, &state, op(Part::State))?;
     Ok((y, end))
 }
 
 struct Op {
     spec: Arc<Spec>,
+    ports: Arc<Ports>,
     part: Part,
     /// The last state, between the two forward passes.
     last: Arc<Mutex<Option<CpuStorage>>>,
@@ -50,35 +60,39 @@ enum Part {
 type Stored<'a> = (&'a CpuStorage, &'a Layout);
 
 impl Op {
-    fn forward<T: Real>(&self, inputs: [Stored<'_>; 3]) -> Result<CpuStorage> {
-        let [sequence, small, state] = inputs.map(|(storage, layout)| of::<T>(storage, layout));
-        let view = View { spec: &self.spec, sequence: sequence?, small: small?, state: state? };
-        let (y, state) = forward(&view);
-        *self.last.lock().unwrap_or_else(PoisonError::into_inner) =
-            Some(T::to_cpu_storage_owned(state));
+    fn forward<T: Real>(&self, sequence: Stored<'_>, state: Stored<'_>) -> Result<CpuStorage> {
+        let small = self.ports.values()?;
+        let (sequence, state) = (of::<T>(sequence.0, sequence.1)?, of(state.0, state.1)?);
+        let (y, state) = forward(&View { spec: &self.spec, sequence, small: &small, state });
+        *self.last() = Some(T::to_cpu_storage_owned(state));
         Ok(T::to_cpu_storage_owned(y))
     }
 
-    fn backward<T: Real>(&self, inputs: [&Tensor; 3], gradient: &Tensor) -> Result<[Tensor; 3]> {
+    /// The gradients of the sequence and of the first state; those of the small inputs are left at the ports.
+    fn backward<T: Real>(
+        &self,
+        sequence: &Tensor,
+        state: &Tensor,
+        gradient: &Tensor,
+    ) -> Result<[Tensor; 2]> {
         let gradient = gradient.contiguous()?;
-        let gradient = read(&gradient);
-        let [sequence, small, state] = inputs.map(read);
-        let view = View {
-            spec: &self.spec,
-            sequence: sequence.get::<T>()?,
-            small: small.get()?,
-            state: state.get()?,
+        let small = self.ports.values()?;
+        let gradients = {
+            let (gradient, sequence, state) = (read(&gradient), read(sequence), read(state));
+            let (sequence, state) = (sequence.get::<T>()?, state.get()?);
+            let view = View { spec: &self.spec, sequence, small: &small, state };
+            match self.part {
+                Part::Y => backward(&view, Some(gradient.get()?), None),
+                Part::State => backward(&view, None, Some(gradient.get()?)),
+            }
         };
-        let gradients = match self.part {
-            Part::Y => backward(&view, Some(gradient.get()?), None),
-            Part::State => backward(&view, None, Some(gradient.get()?)),
-        };
+        self.ports.leave(&gradients.small)?;
         let tensor = |values, like: &Tensor| Tensor::from_vec(values, like.shape(), like.device());
-        Ok([
-            tensor(gradients.sequence, inputs[0])?,
-            tensor(gradients.small, inputs[1])?,
-            tensor(gradients.state, inputs[2])?,
-        ])
+        Ok([tensor(gradients.sequence, sequence)?, tensor(gradients.state, state)?])
+    }
+
+    fn last(&self) -> MutexGuard<'_, Option<CpuStorage>> {
+        self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn shape(&self) -> Shape {
@@ -102,24 +116,24 @@ impl CustomOp3 for Op {
         &self,
         sequence: &CpuStorage,
         sequence_layout: &Layout,
-        small: &CpuStorage,
-        small_layout: &Layout,
+        _: &CpuStorage,
+        _: &Layout,
         state: &CpuStorage,
         state_layout: &Layout,
     ) -> Result<(CpuStorage, Shape)> {
-        let kept = self.last.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let kept = self.last().take();
         if let (Part::State, Some(last)) = (self.part, kept) {
             return Ok((last, self.shape()));
         }
-        let inputs = [(sequence, sequence_layout), (small, small_layout), (state, state_layout)];
+        let (inputs, start) = ((sequence, sequence_layout), (state, state_layout));
         let y = match sequence {
-            CpuStorage::F32(_) => self.forward::<f32>(inputs)?,
-            CpuStorage::F64(_) => self.forward::<f64>(inputs)?,
+            CpuStorage::F32(_) => self.forward::<f32>(inputs, start)?,
+            CpuStorage::F64(_) => self.forward::<f64>(inputs, start)?,
             other => return Err(ScanError::Precision { actual: other.dtype() }.into()),
         };
         let last = match self.part {
             Part::Y => None,
-            Part::State => self.last.lock().unwrap_or_else(PoisonError::into_inner).take(),
+            Part::State => self.last().take(),
         };
         Ok((last.unwrap_or(y), self.shape()))
     }
@@ -127,34 +141,33 @@ impl CustomOp3 for Op {
     fn bwd(
         &self,
         sequence: &Tensor,
-        small: &Tensor,
+        token: &Tensor,
         state: &Tensor,
         _: &Tensor,
         gradient: &Tensor,
     ) -> Result<(Option<Tensor>, Option<Tensor>, Option<Tensor>)> {
-        let inputs = [sequence, small, state];
-        let [sequence, small, state] = match sequence.dtype() {
-            DType::F32 => self.backward::<f32>(inputs, gradient)?,
-            DType::F64 => self.backward::<f64>(inputs, gradient)?,
+        let [of_sequence, of_state] = match sequence.dtype() {
+            DType::F32 => self.backward::<f32>(sequence, state, gradient)?,
+            DType::F64 => self.backward::<f64>(sequence, state, gradient)?,
             actual => return Err(ScanError::Precision { actual }.into()),
         };
-        Ok((Some(sequence), Some(small), Some(state)))
+        Ok((Some(of_sequence), Some(token.zeros_like()?), Some(of_state)))
     }
 }
 
 /// A tensor whose numbers are being read.
-struct Read<'a, G> {
+pub(super) struct Read<'a, G> {
     storage: G,
     layout: &'a Layout,
 }
 
-fn read(tensor: &Tensor) -> Read<'_, impl Deref<Target = Storage>> {
+pub(super) fn read(tensor: &Tensor) -> Read<'_, impl Deref<Target = Storage>> {
     let (storage, layout) = tensor.storage_and_layout();
     Read { storage, layout }
 }
 
 impl<G: Deref<Target = Storage>> Read<'_, G> {
-    fn get<T: Real>(&self) -> Result<&[T]> {
+    pub(super) fn get<T: Real>(&self) -> Result<&[T]> {
         match &*self.storage {
             Storage::Cpu(storage) => of(storage, self.layout),
             other => {
@@ -170,5 +183,14 @@ fn of<'a, T: Real>(storage: &'a CpuStorage, layout: &Layout) -> Result<&'a [T]> 
     match layout.contiguous_offsets() {
         Some((start, end)) => Ok(&storage.as_slice()?[start..end]),
         None => candle_core::bail!("fused scan: expected contiguous inputs, actual {layout:?}"),
+    }
+}
+
+/// One number of the dtype that `like` has.
+pub(super) fn storage_of(like: &CpuStorage, value: f64) -> Result<CpuStorage> {
+    match like {
+        CpuStorage::F32(_) => Ok(CpuStorage::F32(vec![value as f32])),
+        CpuStorage::F64(_) => Ok(CpuStorage::F64(vec![value])),
+        other => Err(ScanError::Precision { actual: other.dtype() }.into()),
     }
 }
