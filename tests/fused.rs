@@ -109,7 +109,7 @@ impl Shape {
         for (name, expected) in &expected {
             let measured = error(&actual[name], expected)?;
             let gate = if name.starts_with("gradient") { gradients } else { values };
-            if !(measured <= gate) {
+            if measured.is_nan() || measured > gate {
                 return Ok(Some(format!("{name} is off by {measured:e}, allowed {gate:e}")));
             }
         }

@@ -104,6 +104,8 @@ impl<T: Real> WithSimd for Back<'_, T> {
     }
 }
 
+type Vectors<'a, T, S> = &'a [<T as Real>::V<S>];
+
 /// What the norm multiplies the gradients by.
 struct Norm<V> {
     scale: V,
@@ -114,9 +116,9 @@ struct Norm<V> {
 fn normalised<S: Simd, T: Real>(
     s: S,
     gate: Gate<'_, T>,
-    y: &[T::V<S>],
-    z: &[T::V<S>],
-    (gradient, weight): (&[T::V<S>], &[T::V<S>]),
+    y: Vectors<'_, T, S>,
+    z: Vectors<'_, T, S>,
+    (gradient, weight): (Vectors<'_, T, S>, Vectors<'_, T, S>),
 ) -> Norm<T::V<S>> {
     let zero = T::splat(s, T::zero());
     let Some(eps) = gate.eps else {
