@@ -80,7 +80,7 @@ fn read(name: &str, file: &str) -> Result<HashMap<String, Tensor>> {
 #[rstest]
 fn logits_are_the_truths(
     #[values("g1", "g2", "g4")] name: &'static str,
-    #[values(Scan::Sequential, Scan::Chunked, Scan::Associative)] scan: Scan,
+    #[values(Scan::Sequential, Scan::Chunked, Scan::Associative, Scan::Fused)] scan: Scan,
     #[values(DType::F32, DType::F64)] dtype: DType,
 ) -> Result<()> {
     let set = Set::load(name, dtype)?;
@@ -100,7 +100,7 @@ fn logits_are_the_truths(
 #[rstest]
 fn loss_and_gradients_are_the_truths(
     #[values("g1", "g2", "g4")] name: &'static str,
-    #[values(Scan::Sequential, Scan::Chunked, Scan::Associative)] scan: Scan,
+    #[values(Scan::Sequential, Scan::Chunked, Scan::Associative, Scan::Fused)] scan: Scan,
     #[values(DType::F32, DType::F64)] dtype: DType,
 ) -> Result<()> {
     let set = Set::load(name, dtype)?;

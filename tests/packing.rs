@@ -17,7 +17,7 @@ use shapelock::scan::Scan;
 #[case(&[1, 1, 1, 14])]
 fn packed_sequences_are_the_sequences_alone(
     #[case] lengths: &[usize],
-    #[values(Scan::Sequential, Scan::Chunked, Scan::Associative)] scan: Scan,
+    #[values(Scan::Sequential, Scan::Chunked, Scan::Associative, Scan::Fused)] scan: Scan,
 ) -> Result<()> {
     let params = Params::seeded(5);
     let model = series(&params, scan)?;
@@ -73,7 +73,7 @@ fn packed_rows_split_anywhere(#[values(1, 2, 3, 4, 5, 9, 16)] first: usize) -> R
 /// Rows of 17, 5 and 1 tokens, padded before or after, from the start or from a state.
 #[rstest]
 fn padded_rows_are_the_rows_alone(
-    #[values(Scan::Sequential, Scan::Chunked, Scan::Associative)] scan: Scan,
+    #[values(Scan::Sequential, Scan::Chunked, Scan::Associative, Scan::Fused)] scan: Scan,
     #[values(true, false)] left: bool,
     #[values(0, 4)] before: usize,
 ) -> Result<()> {

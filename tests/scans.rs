@@ -83,7 +83,7 @@ impl Case {
 
 #[rstest]
 fn scans_agree_with_the_definition(
-    #[values(Scan::Chunked, Scan::Associative)] scan: Scan,
+    #[values(Scan::Chunked, Scan::Associative, Scan::Fused)] scan: Scan,
     #[values(1, 3, 8)] b: usize,
     #[values(1, 3, 4, 59, 60, 61, 64)] l: usize,
     #[values(1, 2)] g: usize,
@@ -100,7 +100,7 @@ fn scans_agree_with_the_definition(
 #[case::last_token(&[36])]
 #[case::in_a_row(&[3, 4, 5, 31, 32, 33])]
 fn scans_agree_over_resets(
-    #[values(Scan::Chunked, Scan::Associative)] scan: Scan,
+    #[values(Scan::Chunked, Scan::Associative, Scan::Fused)] scan: Scan,
     #[values(1, 2)] g: usize,
     #[case] starts: &[usize],
 ) -> Result<()> {
@@ -114,7 +114,7 @@ fn scans_agree_over_resets(
 
 #[rstest]
 fn a_reset_is_a_new_sequence(
-    #[values(Scan::Sequential, Scan::Chunked, Scan::Associative)] scan: Scan,
+    #[values(Scan::Sequential, Scan::Chunked, Scan::Associative, Scan::Fused)] scan: Scan,
     #[values(1, 7, 16, 30)] start: usize,
 ) -> Result<()> {
     let l = 31;
@@ -137,7 +137,7 @@ fn a_reset_is_a_new_sequence(
 /// Step sizes of a hundred overflow e^dt; decays underflow to zero.
 #[rstest]
 fn long_steps_stay_finite(
-    #[values(Scan::Sequential, Scan::Chunked, Scan::Associative)] scan: Scan,
+    #[values(Scan::Sequential, Scan::Chunked, Scan::Associative, Scan::Fused)] scan: Scan,
     #[values(DType::F32, DType::F64)] dtype: DType,
 ) -> Result<()> {
     let mut case = Case::new(2, 37, 2, dtype)?;

@@ -12,7 +12,7 @@ use shapelock::scan::Scan;
 #[rstest]
 fn every_split_is_the_whole(
     #[values(1, 2)] g: usize,
-    #[values(Scan::Sequential, Scan::Chunked, Scan::Associative)] scan: Scan,
+    #[values(Scan::Sequential, Scan::Chunked, Scan::Associative, Scan::Fused)] scan: Scan,
 ) -> Result<()> {
     let model = model(g, scan)?;
     let input = ids(&[2, L], V, 1)?;
@@ -32,7 +32,7 @@ fn every_split_is_the_whole(
 #[rstest]
 fn single_steps_are_the_whole(
     #[values(1, 2)] g: usize,
-    #[values(Scan::Sequential, Scan::Chunked, Scan::Associative)] scan: Scan,
+    #[values(Scan::Sequential, Scan::Chunked, Scan::Associative, Scan::Fused)] scan: Scan,
     #[values(0, 1, 2, 3, 10)] prefill: usize,
 ) -> Result<()> {
     let model = model(g, scan)?;
@@ -53,7 +53,7 @@ fn single_steps_are_the_whole(
 /// The gradient of a later output reaches back through the state.
 #[rstest]
 fn gradients_flow_through_the_state(
-    #[values(Scan::Sequential, Scan::Chunked, Scan::Associative)] scan: Scan,
+    #[values(Scan::Sequential, Scan::Chunked, Scan::Associative, Scan::Fused)] scan: Scan,
 ) -> Result<()> {
     let params = Params::seeded(5);
     let model = series(&params, scan)?;
@@ -134,7 +134,7 @@ fn a_state_of_another_model_is_refused() -> Result<()> {
 /// Steps of a hundred: e^dt overflows f32, decays underflow; values and gradients stay finite.
 #[rstest]
 fn a_huge_dt_bias_stays_finite(
-    #[values(Scan::Sequential, Scan::Chunked, Scan::Associative)] scan: Scan,
+    #[values(Scan::Sequential, Scan::Chunked, Scan::Associative, Scan::Fused)] scan: Scan,
     #[values(DType::F32, DType::F64)] dtype: DType,
 ) -> Result<()> {
     let params = Params::seeded(5);

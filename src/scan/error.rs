@@ -70,6 +70,14 @@ pub enum ScanError {
         /// Number of groups.
         g: usize,
     },
+    /// The fused scan was asked for on another device.
+    #[error(
+        "the fused scan runs on the cpu, actual {actual}: use `scan: chunked` there, or `auto`"
+    )]
+    Device {
+        /// Where the inputs are.
+        actual: String,
+    },
     /// A chunk of no tokens.
     #[error("chunk_size is 0: expected at least 1")]
     ChunkSize,

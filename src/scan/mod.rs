@@ -11,6 +11,7 @@ mod associative;
 mod chunked;
 mod dense;
 mod error;
+pub(crate) mod fused;
 mod inputs;
 mod scope;
 mod sequential;
@@ -20,7 +21,7 @@ pub use error::{Bound, ScanError};
 pub use inputs::{Inputs, Output, Sizes};
 pub use scope::Scope;
 
-use candle_core::Result;
+use candle_core::{Device, Result};
 use serde::{Deserialize, Serialize};
 
 /// How a Mamba-2 scan is computed; what it computes is the same.
@@ -51,23 +52,38 @@ pub enum Scan {
     Chunked,
     /// A parallel prefix over the tokens: ⌈log₂ l⌉ passes over all states.
     Associative,
+    /// One op with its own backward pass, on the CPU: the fast one there.
+    Fused,
+    /// The fast one of the device.
+    Auto,
 }
 
 impl Scan {
-    /// Every scan, the definition first.
-    pub const ALL: [Self; 3] = [Self::Sequential, Self::Chunked, Self::Associative];
+    /// Every way to scan, the definition first.
+    pub const ALL: [Self; 4] = [Self::Sequential, Self::Chunked, Self::Associative, Self::Fused];
 
-    /// Runs the scan; `chunk_size` is q and only [`Scan::Chunked`] reads it.
+    /// The scan that runs on a device: the same every time, whatever the sizes are.
+    #[must_use]
+    pub fn on(self, device: &Device) -> Self {
+        match self {
+            Self::Auto if device.is_cpu() => Self::Fused,
+            Self::Auto => Self::Chunked,
+            scan => scan,
+        }
+    }
+
+    /// Runs the scan; `chunk_size` is q and only the chunked scan reads it.
     ///
     /// # Errors
     /// A wrapped [`ScanError`] for inputs that do not fit together, or an error of candle's.
     pub fn run(self, inputs: &Inputs, chunk_size: usize) -> Result<Output> {
         let sizes = inputs.check()?;
-        match self {
+        match self.on(inputs.x.device()) {
             Self::Sequential => sequential::scan(inputs, sizes),
             Self::Chunked if chunk_size == 0 => Err(ScanError::ChunkSize.into()),
             Self::Chunked => chunked::scan(inputs, sizes, chunk_size),
             Self::Associative => associative::scan(inputs, sizes),
+            Self::Fused | Self::Auto => fused::scan(inputs, sizes),
         }
     }
 }

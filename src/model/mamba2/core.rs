@@ -105,16 +105,25 @@ fn convolved(inputs: &CoreInputs, xbc: &Tensor) -> Result<(Tensor, Tensor)> {
     let extended = extend(&state.window, xbc)?; // (b, k - 1 + l, c)
     let bias = params.conv_bias.as_ref();
     let y = silu(&causal_conv(&extended, &params.conv_weight, bias, segments.as_ref())?)?; // (b, l, c)
+    Ok((y, next_window(inputs, &extended, segments)?))
+}
 
-    let mut window = last_columns(&extended, layout.lengths.as_deref(), dims.k - 1)?;
-    if let Some(segments) = segments.filter(|_| dims.k > 1) {
-        // What lies before the last start is of another sequence and must not reach the next token.
-        let segments = segments.unsqueeze(2)?; // (b, k - 1 + l, 1)
-        let current = segments.narrow(1, segments.dim(1)? - 1, 1)?; // (b, 1, 1)
-        let tail = last_columns(&segments, layout.lengths.as_deref(), dims.k - 1)?;
-        window = window.broadcast_mul(&tail.broadcast_eq(&current)?.to_dtype(window.dtype())?)?;
-    }
-    Ok((y, window))
+/// The last k − 1 columns of each row (b, k − 1, c), from a window and the sequence after it, and their segments.
+pub(super) fn next_window(
+    inputs: &CoreInputs,
+    extended: &Tensor,
+    segments: Option<Tensor>,
+) -> Result<Tensor> {
+    let (lengths, count) = (inputs.layout.lengths.as_deref(), inputs.dims.k - 1);
+    let window = last_columns(extended, lengths, count)?;
+    let Some(segments) = segments.filter(|_| count > 0) else {
+        return Ok(window);
+    };
+    // What lies before the last start is of another sequence and must not reach the next token.
+    let segments = segments.unsqueeze(2)?; // (b, k - 1 + l, 1)
+    let current = segments.narrow(1, segments.dim(1)? - 1, 1)?; // (b, 1, 1)
+    let tail = last_columns(&segments, lengths, count)?;
+    window.broadcast_mul(&tail.broadcast_eq(&current)?.to_dtype(window.dtype())?)
 }
 
 /// The last `count` columns of each row, padding aside: (b, count + l, ..) → (b, count, ..).

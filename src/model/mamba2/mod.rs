@@ -18,6 +18,7 @@ mod config;
 mod conv;
 mod core;
 mod error;
+mod fused;
 mod generate;
 mod heads;
 mod mixer;
@@ -30,6 +31,7 @@ mod weights;
 pub use config::{Config, Dims, DtLimit, Head};
 pub use core::{Core, CoreInputs, CoreParams, PlainCore};
 pub use error::InputError;
+pub use fused::FusedCore;
 pub use generate::{Generation, Sampler, Sampling};
 pub use mixer::Mixer;
 pub use norm::RmsNorm;
@@ -89,7 +91,11 @@ impl Mamba2 {
     /// # Errors
     /// A wrapped [`ConfigError`](crate::model::ConfigError), or a parameter that is missing or has another shape.
     pub fn new(config: &Config, vb: VarBuilder) -> Result<Self> {
-        Self::with_core(config, Arc::new(PlainCore), vb)
+        let core: Arc<dyn Core> = match config.scan.on(vb.device()) {
+            Scan::Fused => Arc::new(FusedCore),
+            _ => Arc::new(PlainCore),
+        };
+        Self::with_core(config, core, vb)
     }
 
     /// As [`Mamba2::new`], with another implementation of the mixers' core.
