@@ -22,6 +22,8 @@ main() {
   step "lints without features" cargo clippy --locked --all-targets --no-default-features -- -D warnings
   step "lints with models alone" cargo clippy --locked --all-targets --no-default-features --features models -- -D warnings
   step "tests" cargo test --locked --no-fail-fast
+  step "lints of the published models" cargo clippy --locked --all-targets -p shapelock-candle-transformers -- -D warnings
+  step "tests of the published models" cargo test --locked -p shapelock-candle-transformers
   step "documentation" env RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps
   step "shipped cases" cargo run --locked --quiet
   if has cargo nextest; then

@@ -48,7 +48,7 @@ fn place(cut: &Cut) -> String {
 }
 
 /// Each of the texts once, with how often it is there, and how many others there are beside the first few.
-fn folded(texts: impl Iterator<Item = String>) -> String {
+pub(super) fn folded(texts: impl Iterator<Item = String>) -> String {
     let mut counted: Vec<(String, usize)> = Vec::new();
     for text in texts {
         match counted.iter_mut().find(|(known, _)| *known == text) {
