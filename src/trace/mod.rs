@@ -9,6 +9,8 @@ pub mod op;
 pub mod order;
 #[cfg(feature = "harness")]
 pub mod params;
+#[cfg(feature = "harness")]
+pub mod spans;
 pub mod steps;
 pub mod tap;
 
