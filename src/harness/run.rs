@@ -217,7 +217,7 @@ fn observe_model(
     let (from, to) = run.span;
     seen.trace.coverage.made = seen.trace.coverage.made.saturating_sub(watch.made(from, to));
     seen.steps = steps(&seen.trace, setup.mixing);
-    watch.name(&seen.trace, &mut seen.steps);
+    watch.name(&mut seen.trace, &mut seen.steps);
     if let Err(failure) = run.result {
         seen.failure = Some(failure);
         return Ok((seen, Values::default()));

@@ -55,9 +55,13 @@ impl Watch {
         lock(&self.seen).innermost.iter().filter(|(at, _)| from < *at && *at < to).count()
     }
 
-    /// Puts the span that an op ran in before the name of each step that nobody named: `self-attn.matmul`.
-    pub fn name(&self, trace: &Trace, steps: &mut [Step]) {
+    /// Puts the span that an op ran in before the name of each step that nobody named: `self-attn.matmul`; and says of each
+    /// leaf in which span it was made.
+    pub fn name(&self, trace: &mut Trace, steps: &mut [Step]) {
         let seen = lock(&self.seen);
+        for leaf in &mut trace.coverage.leaves {
+            leaf.span = trace.ops.get(leaf.op).and_then(|op| seen.at(op.time));
+        }
         for step in steps.iter_mut().filter(|step| step.role == Role::Op) {
             let made = step.ops.last().and_then(|op| trace.ops.get(*op)).map(|op| op.time);
             if let Some(span) = made.and_then(|made| seen.at(made)) {
@@ -168,9 +172,9 @@ mod tests {
         let outputs = [("y".to_owned(), run.result.as_ref().map_err(clone)?.clone())];
         let inputs = [("x".to_owned(), x.as_tensor().clone())];
         let ends = Ends { inputs: &inputs, params: &[], outputs: &outputs };
-        let trace = Trace::read(&run, &ends).map_err(candle_core::Error::wrap)?;
+        let mut trace = Trace::read(&run, &ends).map_err(candle_core::Error::wrap)?;
         let mut steps = steps(&trace, true);
-        watch.name(&trace, &mut steps);
+        watch.name(&mut trace, &mut steps);
         let names: Vec<&str> = steps.iter().map(|step| step.name.as_str()).collect();
         assert_eq!(names, ["x", "self-attn.matmul", "model.matmul", "matmul", "y"]);
         assert_eq!(watch.made(run.span.0, run.span.1), 4);

@@ -42,7 +42,10 @@ fn place(cut: &Cut) -> String {
         (Some(before), Some(after)) => format!("between {before} and {after}"),
         (Some(before), None) => format!("after {before}"),
         (None, Some(after)) => format!("before {after}"),
-        (None, None) => "somewhere".to_owned(),
+        (None, None) => match cut.span {
+            Some(span) => format!("in the span `{span}`"),
+            None => "somewhere".to_owned(),
+        },
     };
     format!("{:?} {place}", cut.shape)
 }
@@ -76,6 +79,7 @@ mod tests {
         let cut = |layer: usize| Cut {
             shape: vec![4, 5],
             between: (Some(format!("layers.{layer}.in")), Some(format!("layers.{layer}.out"))),
+            span: None,
         };
         let weights = (0..12).map(|layer| format!("layers.{layer}.w"));
         let others = ["a", "b", "c", "d", "e"].map(str::to_owned);
