@@ -25,6 +25,7 @@ main() {
   step "published models under clippy" cargo clippy --locked --all-targets -p shapelock-candle-transformers -- -D warnings
   step "published models" cargo test --locked -p shapelock-candle-transformers
   step "documentation" env RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps
+  step "documents" bash ci/docs.sh
   step "shipped cases" cargo run --locked --quiet
   if has cargo nextest; then
     step "tests under nextest" cargo nextest run --locked --no-fail-fast
@@ -32,7 +33,7 @@ main() {
     skip "tests under nextest" "cargo-nextest is not installed"
   fi
   if has shellcheck; then
-    step "scripts" shellcheck --severity=warning ci/check.sh ci/gpu.sh ci/part.sh ci/random.sh ci/summary.sh ci/nvcc-stub .ci/run
+    step "scripts" shellcheck --severity=warning ci/check.sh ci/docs.sh ci/gpu.sh ci/part.sh ci/random.sh ci/summary.sh ci/nvcc-stub .ci/run
   else
     skip "scripts" "shellcheck is not installed"
   fi
