@@ -6,7 +6,7 @@
 #
 # A step whose tool is missing is skipped, and the last lines say so. Everything is built in one target folder.
 set -uo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit
 
 # Tests run side by side already; threads of candle's own would wait for one another by spinning.
 export RAYON_NUM_THREADS="${RAYON_NUM_THREADS:-1}"
@@ -22,12 +22,20 @@ main() {
   step "lints without features" cargo clippy --locked --all-targets --no-default-features -- -D warnings
   step "lints with models alone" cargo clippy --locked --all-targets --no-default-features --features models -- -D warnings
   step "tests" cargo test --locked --no-fail-fast
+  step "published models under clippy" cargo clippy --locked --all-targets -p shapelock-candle-transformers -- -D warnings
+  step "published models" cargo test --locked -p shapelock-candle-transformers
   step "documentation" env RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps
+  step "documents" bash ci/docs.sh
   step "shipped cases" cargo run --locked --quiet
   if has cargo nextest; then
     step "tests under nextest" cargo nextest run --locked --no-fail-fast
   else
     skip "tests under nextest" "cargo-nextest is not installed"
+  fi
+  if has shellcheck; then
+    step "scripts" shellcheck --severity=warning ci/check.sh ci/docs.sh ci/gpu.sh ci/part.sh ci/random.sh ci/summary.sh ci/nvcc-stub .ci/run
+  else
+    skip "scripts" "shellcheck is not installed"
   fi
   if has cargo deny; then
     step "dependencies" cargo deny --locked check licenses bans sources

@@ -17,6 +17,7 @@ use crate::dims::Dims;
 use crate::trace::graph::InternalsChanged;
 use crate::trace::op::Kind;
 use crate::trace::params::Params;
+use crate::trace::spans::Watch;
 use crate::trace::steps::{Step, steps};
 use crate::trace::{Ends, Trace, tap};
 
@@ -197,7 +198,8 @@ fn observe_model(
 ) -> std::result::Result<(Observation, Values), InternalsChanged> {
     let mut seen = Observation { dims: setup.dims.clone(), ..Default::default() };
     let inputs = caught(|| inputs(subject, setup));
-    let model = caught(build);
+    let watch = Watch::new();
+    let model = watch.within(|| caught(build));
     let (inputs, model) = match (inputs, model) {
         (Ok(inputs), Ok(model)) => (inputs, model),
         (Err(failure), _) | (_, Err(failure)) => {
@@ -205,14 +207,17 @@ fn observe_model(
             return Ok((seen, Values::default()));
         }
     };
-    let mut run = tap::record(|| caught(|| model.forward(&inputs)));
+    let mut run = watch.within(|| tap::record(|| caught(|| model.forward(&inputs))));
     run.result = bounded(run.result, run.span);
     let vars = params.all();
     seen.params = vars.iter().map(|(name, var)| (name.clone(), var.dims().to_vec())).collect();
     let outputs = run.result.as_ref().map(|o| o.0.clone()).unwrap_or_default();
     let named: Vec<_> = vars.iter().map(|(n, v)| (n.clone(), v.as_tensor().clone())).collect();
     seen.trace = Trace::read(&run, &Ends { inputs: &inputs.0, params: &named, outputs: &outputs })?;
+    let (from, to) = run.span;
+    seen.trace.coverage.made = seen.trace.coverage.made.saturating_sub(watch.made(from, to));
     seen.steps = steps(&seen.trace, setup.mixing);
+    watch.name(&mut seen.trace, &mut seen.steps);
     if let Err(failure) = run.result {
         seen.failure = Some(failure);
         return Ok((seen, Values::default()));

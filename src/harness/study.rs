@@ -59,6 +59,8 @@ pub struct Cut {
     pub shape: Vec<usize>,
     /// The last name before it, and the first after it.
     pub between: (Option<String>, Option<String>),
+    /// The `tracing` span that it is in, where the model opens one.
+    pub span: Option<&'static str>,
 }
 
 /// Why a study could not be made.
@@ -161,7 +163,7 @@ fn cuts(run: &Observation, other: &Observation) -> Vec<Cut> {
         let before = names().rfind(|name| name.time < op.time);
         let after = names().find(|name| name.time > op.time);
         let between = (before.map(|n| n.name.clone()), after.map(|n| n.name.clone()));
-        Cut { shape: op.shape.clone(), between }
+        Cut { shape: op.shape.clone(), between, span: a.span }
     });
     cut.collect()
 }

@@ -10,6 +10,8 @@ pub mod order;
 #[cfg(feature = "harness")]
 pub mod params;
 pub mod rows;
+#[cfg(feature = "harness")]
+pub mod spans;
 pub mod steps;
 pub mod tap;
 
@@ -85,6 +87,8 @@ pub struct Leaf {
     pub op: usize,
     /// A digest of its values: a constant has the same one whatever the inputs are.
     pub digest: u64,
+    /// The innermost `tracing` span in which it was made, where that is known.
+    pub span: Option<&'static str>,
 }
 
 /// What was run, for [`Trace::read`].
@@ -181,7 +185,7 @@ fn coverage(
                 && op.shape.iter().product::<usize>() > 1
                 && !is_end(*i)
         })
-        .map(|(i, _)| Leaf { op: i, digest: digest(nodes[i]) })
+        .map(|(i, _)| Leaf { op: i, digest: digest(nodes[i]), span: None })
         .collect();
     let used: std::collections::HashSet<_> =
         ops.iter().filter_map(|op| op.param.as_ref()).collect();

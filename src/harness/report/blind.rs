@@ -42,13 +42,16 @@ fn place(cut: &Cut) -> String {
         (Some(before), Some(after)) => format!("between {before} and {after}"),
         (Some(before), None) => format!("after {before}"),
         (None, Some(after)) => format!("before {after}"),
-        (None, None) => "somewhere".to_owned(),
+        (None, None) => match cut.span {
+            Some(span) => format!("in the span `{span}`"),
+            None => "somewhere".to_owned(),
+        },
     };
     format!("{:?} {place}", cut.shape)
 }
 
 /// Each of the texts once, with how often it is there, and how many others there are beside the first few.
-fn folded(texts: impl Iterator<Item = String>) -> String {
+pub(super) fn folded(texts: impl Iterator<Item = String>) -> String {
     let mut counted: Vec<(String, usize)> = Vec::new();
     for text in texts {
         match counted.iter_mut().find(|(known, _)| *known == text) {
@@ -76,6 +79,7 @@ mod tests {
         let cut = |layer: usize| Cut {
             shape: vec![4, 5],
             between: (Some(format!("layers.{layer}.in")), Some(format!("layers.{layer}.out"))),
+            span: None,
         };
         let weights = (0..12).map(|layer| format!("layers.{layer}.w"));
         let others = ["a", "b", "c", "d", "e"].map(str::to_owned);

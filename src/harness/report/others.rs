@@ -1,5 +1,6 @@
 //! Every finding that is not a difference of shape.
 
+use super::blind::folded;
 use super::causes;
 use super::lines::label;
 use super::table::Table;
@@ -7,7 +8,7 @@ use crate::dims::Condition;
 use crate::harness::case::Case;
 use crate::harness::check::cause::Change;
 use crate::harness::check::{Failed, Finding, GradientProblem, What, WrongGradient};
-use crate::harness::law::Unlawful;
+use crate::harness::law::{Unlawful, starred};
 use crate::trace::locate::Place;
 
 /// Why some points pass, where the cause tells: with one piece, joining is the identity.
@@ -125,8 +126,7 @@ pub fn gradient(problem: &GradientProblem, failing: Option<&Condition>) -> Strin
     let mut text = label("parameter", &format!("{parameter} {shape:?}"));
     text.push_str(&label("gradient", &what));
     if parameters.len() > 1 {
-        let others: Vec<&str> = parameters.iter().skip(1).map(String::as_str).collect();
-        text.push_str(&label("also", &others.join(", ")));
+        text.push_str(&label("also", &also(&parameters[1..])));
     }
     let finite = !matches!(wrong, WrongGradient::NotFinite);
     let (name, has_none, has_one) = match finite {
@@ -145,6 +145,15 @@ pub fn gradient(problem: &GradientProblem, failing: Option<&Condition>) -> Strin
     };
     text.push_str(&between.map(|between| label(name, &between)).unwrap_or_default());
     text
+}
+
+/// Further parameters: one by one while they are few, else what repeats over layers told once.
+fn also(parameters: &[String]) -> String {
+    const FEW: usize = 6;
+    match parameters.len() {
+        ..=FEW => parameters.join(", "),
+        many => format!("{many} more: {}", folded(parameters.iter().map(|name| starred(name)))),
+    }
 }
 
 pub fn not_finite(step: &str, place: Option<&Place>) -> String {
