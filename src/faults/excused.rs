@@ -1,0 +1,35 @@
+//! Faults that change nothing, each with the argument why.
+
+use super::{Change, Site};
+
+/// Why a fault that no check finds is none.
+#[derive(Debug)]
+pub struct Excuse {
+    /// The name of the change.
+    pub change: &'static str,
+    /// The taps, `*` for any text.
+    pub tap: &'static str,
+    /// Why it changes nothing.
+    pub because: &'static str,
+}
+
+/// The arguments, which `docs/faults.md` repeats.
+pub const EXCUSED: &[Excuse] = &[Excuse {
+    change: "strided",
+    tap: "*",
+    because: "where a tensor lies in memory is no part of its value; `layout` looks for code that takes it for one",
+}];
+
+impl Excuse {
+    /// Whether it is about that fault.
+    pub fn covers(&self, site: &Site) -> bool {
+        self.change == Change::name(site.change) && covers(self.tap, &site.tap)
+    }
+}
+
+fn covers(pattern: &str, name: &str) -> bool {
+    match pattern.split_once('*') {
+        None => pattern == name,
+        Some((before, after)) => name.starts_with(before) && name.ends_with(after),
+    }
+}

@@ -1,0 +1,156 @@
+//! Whether the checks find a fault.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::equal::equal;
+use super::{Fault, Faulty, Ground, Site};
+use crate::harness::case::{Case, DType, DeviceKind};
+use crate::harness::check::{Check, Finding};
+use crate::harness::registry::Registry;
+use crate::harness::trial::{Trial, TrialError, run};
+
+/// What became of a fault.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Verdict {
+    /// A check failed.
+    Killed {
+        /// In which case and variant.
+        case: String,
+        /// Which check.
+        check: Check,
+        /// What it blamed.
+        step: Option<String>,
+    },
+    /// No check failed.
+    Survived {
+        /// Whether outputs, states and gradients are bit by bit those of the right subject.
+        equal: bool,
+        /// The value of the matrix, or the check, that would have found it.
+        would: Option<String>,
+    },
+    /// No run came by the tap.
+    Unreached,
+    /// What does not work in the hunt itself: a check that fails without the fault too, a change that is an error.
+    Trouble(String),
+}
+
+/// The cases that faults are tried on.
+pub struct Hunt<'a> {
+    subjects: &'a Registry,
+    grounds: &'a [Ground],
+    /// Whether the right subject passes a check, at the reference point alone and at all.
+    clean: Mutex<BTreeMap<(usize, Check, bool), bool>>,
+}
+
+impl<'a> Hunt<'a> {
+    /// A hunt over these cases.
+    pub fn new(subjects: &'a Registry, grounds: &'a [Ground]) -> Self {
+        Self { subjects, grounds, clean: Mutex::default() }
+    }
+
+    /// Runs the cases' checks on the fault until one fails: first at the reference points, then at all points.
+    pub fn verdict(&self, site: &Site) -> Verdict {
+        self.tried(site).unwrap_or_else(|error| Verdict::Trouble(error.to_string()))
+    }
+
+    fn tried(&self, site: &Site) -> Result<Verdict, TrialError> {
+        let Some(right) = self.subjects.shared(&site.subject) else {
+            return Ok(Verdict::Trouble(self.subjects.unknown(&site.subject)));
+        };
+        let fault = Arc::new(Fault::new(&site.tap, site.change));
+        let subjects = self.subjects.clone().with(Faulty::new(right.clone(), fault.clone()));
+        for all in [false, true] {
+            for &i in &site.grounds {
+                let ground = &self.grounds[i];
+                for check in ordered(&ground.checks, site.shape_changes) {
+                    let found = found(&subjects, ground, &ground.case, check, all)?;
+                    if let Some(trouble) = fault.trouble() {
+                        return Ok(Verdict::Trouble(trouble));
+                    }
+                    let Some(finding) = found.into_iter().next() else { continue };
+                    if !self.is_clean(i, check, all)? {
+                        let text = format!("{} of {} fails without a fault too", check.name(), ground.name());
+                        return Ok(Verdict::Trouble(text));
+                    }
+                    let step = finding.what.step().map(str::to_owned);
+                    return Ok(Verdict::Killed { case: ground.name(), check, step });
+                }
+            }
+        }
+        if fault.reached() == 0 {
+            return Ok(Verdict::Unreached);
+        }
+        let faulty = Faulty::new(right.clone(), fault);
+        let grounds = || site.grounds.iter().map(|&i| &self.grounds[i]);
+        if grounds().all(|ground| equal(ground, &*right, &faulty)) {
+            return Ok(Verdict::Survived { equal: true, would: None });
+        }
+        let would = grounds().next().and_then(|ground| would(&subjects, ground));
+        Ok(Verdict::Survived { equal: false, would })
+    }
+
+    fn is_clean(&self, i: usize, check: Check, all: bool) -> Result<bool, TrialError> {
+        let known = |clean: &Mutex<BTreeMap<_, bool>>| {
+            clean.lock().unwrap_or_else(PoisonError::into_inner).get(&(i, check, all)).copied()
+        };
+        if let Some(known) = known(&self.clean) {
+            return Ok(known);
+        }
+        let ground = &self.grounds[i];
+        let is_clean = found(self.subjects, ground, &ground.case, check, all)?.is_empty();
+        let mut clean = self.clean.lock().unwrap_or_else(PoisonError::into_inner);
+        clean.insert((i, check, all), is_clean);
+        Ok(is_clean)
+    }
+}
+
+/// What a check finds in a case, at its reference point or at all of its points.
+fn found(
+    subjects: &Registry,
+    ground: &Ground,
+    case: &Case,
+    check: Check,
+    all: bool,
+) -> Result<Vec<Finding>, TrialError> {
+    let point = ground.reference().filter(|_| !all);
+    let (device, baseline) = (DeviceKind::Cpu, ground.baseline.as_ref());
+    let outcome = run(&Trial { case, subjects, check, device, point, baseline })?;
+    Ok(outcome.findings)
+}
+
+/// The checks in the order in which they are tried: first those that find most faults of the kind for the least work.
+fn ordered(checks: &[Check], shape_changes: bool) -> Vec<Check> {
+    let first = if shape_changes {
+        [Check::Shapes, Check::Scans, Check::Gradients]
+    } else {
+        [Check::Scans, Check::Causal, Check::Batch]
+    };
+    let rank = |check: &Check| first.iter().position(|own| own == check).unwrap_or(first.len());
+    let mut ordered = checks.to_vec();
+    ordered.sort_by_key(rank);
+    ordered
+}
+
+/// One value more in the matrix, or a check more, with which the case would find the fault.
+fn would(subjects: &Registry, ground: &Ground) -> Option<String> {
+    let with = |said: String, case: Case, checks: &[Check]| {
+        let point = |check| found(subjects, ground, &case, check, true);
+        checks.iter().any(|check| point(*check).is_ok_and(|found| !found.is_empty())).then_some(said)
+    };
+    let case = || (*ground.case).clone();
+    let sizes = ground.case.matrix.sizes.iter().enumerate().filter_map(|(i, (size, values))| {
+        let more = 2 * values.iter().max()? + 1;
+        let mut larger = case();
+        larger.matrix.sizes[i].1 = vec![more];
+        with(format!("{}: {more}", size.value), larger, &ground.checks)
+    });
+    let dtypes = [DType::F64].into_iter().filter_map(|dtype| {
+        let mut other = case();
+        other.matrix.dtypes = vec![dtype];
+        with(format!("dtype: {}", dtype.name()), other, &ground.checks)
+    });
+    let opt_in = Check::ALL.into_iter().filter(|check| check.is_opt_in());
+    let checks = opt_in.filter_map(|check| with(format!("the check {}", check.name()), case(), &[check]));
+    sizes.chain(dtypes).chain(checks).next()
+}
