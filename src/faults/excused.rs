@@ -1,6 +1,6 @@
 //! Faults that change nothing, each with the argument why.
 
-use super::{Change, Site};
+use super::Site;
 
 /// Why a fault that no check finds is none.
 #[derive(Debug)]
@@ -20,11 +20,10 @@ pub const EXCUSED: &[Excuse] = &[Excuse {
     because: "where a tensor lies in memory is no part of its value; `layout` looks for code that takes it for one",
 }];
 
-impl Excuse {
-    /// Whether it is about that fault.
-    pub fn covers(&self, site: &Site) -> bool {
-        self.change == Change::name(site.change) && covers(self.tap, &site.tap)
-    }
+/// The argument why a fault changes nothing, by its position, if there is one.
+pub(super) fn excuse(site: &Site) -> Option<usize> {
+    let about = |excuse: &Excuse| excuse.change == site.change.name() && covers(excuse.tap, &site.tap);
+    EXCUSED.iter().position(about)
 }
 
 fn covers(pattern: &str, name: &str) -> bool {

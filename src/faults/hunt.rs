@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::equal::equal;
+use super::excused::excuse;
 use super::{Fault, Faulty, Ground, Site};
 use crate::harness::case::{Case, DType, DeviceKind};
 use crate::harness::check::{Check, Finding};
@@ -60,34 +61,57 @@ impl<'a> Hunt<'a> {
         };
         let fault = Arc::new(Fault::new(&site.tap, site.change));
         let subjects = self.subjects.clone().with(Faulty::new(right.clone(), fault.clone()));
+        let faulty = Faulty::new(right.clone(), fault.clone());
+        let is_equal = || {
+            let mut grounds = site.grounds.iter().map(|&i| &self.grounds[i]);
+            grounds.all(|ground| equal(ground, &*right, &faulty))
+        };
+        let mut equals = None;
         for all in [false, true] {
-            for &i in &site.grounds {
+            for (i, check) in self.ordered(site) {
                 let ground = &self.grounds[i];
-                for check in ordered(&ground.checks, site.shape_changes) {
-                    let found = found(&subjects, ground, &ground.case, check, all)?;
-                    if let Some(trouble) = fault.trouble() {
-                        return Ok(Verdict::Trouble(trouble));
-                    }
-                    let Some(finding) = found.into_iter().next() else { continue };
-                    if !self.is_clean(i, check, all)? {
-                        let text = format!("{} of {} fails without a fault too", check.name(), ground.name());
-                        return Ok(Verdict::Trouble(text));
-                    }
-                    let step = finding.what.step().map(str::to_owned);
-                    return Ok(Verdict::Killed { case: ground.name(), check, step });
+                let found = found(&subjects, ground, &ground.case, check, all)?;
+                if let Some(trouble) = fault.trouble() {
+                    return Ok(Verdict::Trouble(trouble));
+                }
+                if let Some(finding) = found.into_iter().next() {
+                    return self.killed(i, check, all, &finding);
                 }
             }
+            if fault.reached() == 0 {
+                return Ok(Verdict::Unreached);
+            }
+            let equal = *equals.get_or_insert_with(is_equal);
+            // What is known to change nothing need not be looked for at every point.
+            if equal && (all || excuse(site).is_some()) {
+                return Ok(Verdict::Survived { equal, would: None });
+            }
         }
-        if fault.reached() == 0 {
-            return Ok(Verdict::Unreached);
-        }
-        let faulty = Faulty::new(right.clone(), fault);
-        let grounds = || site.grounds.iter().map(|&i| &self.grounds[i]);
-        if grounds().all(|ground| equal(ground, &*right, &faulty)) {
-            return Ok(Verdict::Survived { equal: true, would: None });
-        }
-        let would = grounds().next().and_then(|ground| would(&subjects, ground));
+        let first = site.grounds.first().map(|&i| &self.grounds[i]);
+        let would = first.and_then(|ground| would(&subjects, ground));
         Ok(Verdict::Survived { equal: false, would })
+    }
+
+    fn killed(&self, i: usize, check: Check, all: bool, by: &Finding) -> Result<Verdict, TrialError> {
+        let ground = &self.grounds[i];
+        if !self.is_clean(i, check, all)? {
+            let text = format!("{} of {} fails without a fault too", check.name(), ground.name());
+            return Ok(Verdict::Trouble(text));
+        }
+        let step = by.what.step().map(str::to_owned);
+        Ok(Verdict::Killed { case: ground.name(), check, step })
+    }
+
+    /// The checks of the cases in the order in which they are tried: first those that find most faults of the kind for the
+    /// least work, and last those that a case has to ask for.
+    fn ordered(&self, site: &Site) -> Vec<(usize, Check)> {
+        let of = |i: usize| {
+            let checks = ordered(&self.grounds[i].checks, site.shape_changes);
+            checks.into_iter().map(move |check| (i, check))
+        };
+        let all = site.grounds.iter().flat_map(|&i| of(i));
+        let (last, first): (Vec<_>, Vec<_>) = all.partition(|(_, check)| check.is_opt_in());
+        [first, last].concat()
     }
 
     fn is_clean(&self, i: usize, check: Check, all: bool) -> Result<bool, TrialError> {
@@ -119,7 +143,7 @@ fn found(
     Ok(outcome.findings)
 }
 
-/// The checks in the order in which they are tried: first those that find most faults of the kind for the least work.
+/// A case's checks, those first that find most faults of the kind.
 fn ordered(checks: &[Check], shape_changes: bool) -> Vec<Check> {
     let first = if shape_changes {
         [Check::Shapes, Check::Scans, Check::Gradients]
@@ -134,23 +158,23 @@ fn ordered(checks: &[Check], shape_changes: bool) -> Vec<Check> {
 
 /// One value more in the matrix, or a check more, with which the case would find the fault.
 fn would(subjects: &Registry, ground: &Ground) -> Option<String> {
-    let with = |said: String, case: Case, checks: &[Check]| {
-        let point = |check| found(subjects, ground, &case, check, true);
-        checks.iter().any(|check| point(*check).is_ok_and(|found| !found.is_empty())).then_some(said)
+    let with = |said: String, case: Case, checks: &[Check], all: bool| {
+        let found = |check| found(subjects, ground, &case, check, all);
+        checks.iter().any(|check| found(*check).is_ok_and(|found| !found.is_empty())).then_some(said)
     };
     let case = || (*ground.case).clone();
     let sizes = ground.case.matrix.sizes.iter().enumerate().filter_map(|(i, (size, values))| {
         let more = 2 * values.iter().max()? + 1;
         let mut larger = case();
         larger.matrix.sizes[i].1 = vec![more];
-        with(format!("{}: {more}", size.value), larger, &ground.checks)
+        with(format!("{}: {more}", size.value), larger, &ground.checks, true)
     });
     let dtypes = [DType::F64].into_iter().filter_map(|dtype| {
         let mut other = case();
         other.matrix.dtypes = vec![dtype];
-        with(format!("dtype: {}", dtype.name()), other, &ground.checks)
+        with(format!("dtype: {}", dtype.name()), other, &ground.checks, true)
     });
     let opt_in = Check::ALL.into_iter().filter(|check| check.is_opt_in());
-    let checks = opt_in.filter_map(|check| with(format!("the check {}", check.name()), case(), &[check]));
+    let checks = opt_in.filter_map(|check| with(format!("the check {}", check.name()), case(), &[check], false));
     sizes.chain(dtypes).chain(checks).next()
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use super::excused::excuse;
 use super::{EXCUSED, Site, Verdict};
 
 /// The least part of the faults that keep shapes which has to be found.
@@ -42,7 +43,7 @@ impl Score {
             }
             Verdict::Survived { equal: true, .. } => {
                 self.equal += 1;
-                match EXCUSED.iter().position(|excuse| excuse.covers(site)) {
+                match excuse(site) {
                     Some(i) => {
                         *self.excused.entry(i).or_default() += 1;
                         format!("no fault  {fault}: {}", EXCUSED[i].because)
