@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::equal::equal;
 use super::excused::excuse;
-use super::{Fault, Faulty, Ground, Site};
+use super::{Change, Fault, Faulty, Ground, Site};
 use crate::harness::case::{Case, DType, DeviceKind};
 use crate::harness::check::{Check, Finding};
 use crate::harness::registry::Registry;
@@ -106,7 +106,7 @@ impl<'a> Hunt<'a> {
     /// least work, and last those that a case has to ask for.
     fn ordered(&self, site: &Site) -> Vec<(usize, Check)> {
         let of = |i: usize| {
-            let checks = ordered(&self.grounds[i].checks, site.shape_changes);
+            let checks = ordered(&self.grounds[i].checks, site);
             checks.into_iter().map(move |check| (i, check))
         };
         let all = site.grounds.iter().flat_map(|&i| of(i));
@@ -144,11 +144,12 @@ fn found(
 }
 
 /// A case's checks, those first that find most faults of the kind.
-fn ordered(checks: &[Check], shape_changes: bool) -> Vec<Check> {
-    let first = if shape_changes {
-        [Check::Shapes, Check::Scans, Check::Gradients]
-    } else {
-        [Check::Scans, Check::Causal, Check::Batch]
+fn ordered(checks: &[Check], site: &Site) -> Vec<Check> {
+    let first: &[Check] = match site.change {
+        Change::NotANumber => &[Check::Finite],
+        Change::Detached => &[Check::Gradients],
+        _ if site.shape_changes => &[Check::Shapes, Check::Scans, Check::Gradients],
+        _ => &[Check::Scans, Check::Causal, Check::Batch],
     };
     let rank = |check: &Check| first.iter().position(|own| own == check).unwrap_or(first.len());
     let mut ordered = checks.to_vec();
@@ -176,5 +177,7 @@ fn would(subjects: &Registry, ground: &Ground) -> Option<String> {
     });
     let opt_in = Check::ALL.into_iter().filter(|check| check.is_opt_in());
     let checks = opt_in.filter_map(|check| with(format!("the check {}", check.name()), case(), &[check], false));
-    sizes.chain(dtypes).chain(checks).next()
+    let values_are_known = ground.checks.iter().any(|c| matches!(c, Check::Scans | Check::Reference));
+    let reference = (!values_are_known).then(|| "a reference, which alone knows what values should be,".into());
+    sizes.chain(dtypes).chain(checks).next().or(reference)
 }
