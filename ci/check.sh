@@ -22,6 +22,8 @@ main() {
   step "lints without features" cargo clippy --locked --all-targets --no-default-features -- -D warnings
   step "lints with models alone" cargo clippy --locked --all-targets --no-default-features --features models -- -D warnings
   step "tests" cargo test --locked --no-fail-fast
+  step "planted faults" cargo test --locked --features faults --test faults
+  step "one planted fault in twelve" cargo run --locked --quiet --features faults -- faults --every 12
   step "documentation" env RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps
   step "shipped cases" cargo run --locked --quiet
   if has cargo nextest; then

@@ -43,7 +43,10 @@ fn a_change_moves_elements(
     #[case] values: &[f64],
 ) -> Result<()> {
     let changed = change.of(&numbers()?)?.expect("it changes something");
-    assert_eq!((changed.dims(), changed.flatten_all()?.to_vec1::<f64>()?.as_slice()), (shape, values));
+    assert_eq!(
+        (changed.dims(), changed.flatten_all()?.to_vec1::<f64>()?.as_slice()),
+        (shape, values)
+    );
     Ok(())
 }
 
@@ -52,7 +55,8 @@ fn a_change_moves_elements(
 fn the_gradient_of_a_change_is_its_own() -> Result<()> {
     let x = Var::randn(0f64, 1., (2, 3, 4), &Device::Cpu)?;
     let product = |a: &Tensor, b: &Tensor| (a * b)?.sum_all()?.to_scalar::<f64>();
-    let linear = |change: &Change| !matches!(change, Change::NotANumber | Change::Detached | Change::Format);
+    let linear =
+        |change: &Change| !matches!(change, Change::NotANumber | Change::Detached | Change::Format);
     let changes: Vec<Change> = Change::all(3).into_iter().filter(linear).collect();
     for change in &changes {
         let Some(y) = change.of(x.as_tensor())? else { panic!("{change} changes nothing") };
@@ -71,7 +75,8 @@ fn the_gradient_of_a_change_is_its_own() -> Result<()> {
 fn other_changes_keep_the_values_or_none() -> Result<()> {
     let x = Var::from_tensor(&numbers()?.to_dtype(DType::F32)?)?;
     let x = (x.as_tensor() * 1.)?;
-    let of = |change: Change| Ok::<_, candle_core::Error>(change.of(&x)?.expect("it changes something"));
+    let of =
+        |change: Change| Ok::<_, candle_core::Error>(change.of(&x)?.expect("it changes something"));
     let values = |t: &Tensor| t.to_dtype(DType::F64)?.flatten_all()?.to_vec1::<f64>();
     assert!(!of(Change::Detached)?.track_op());
     assert_eq!(of(Change::Format)?.dtype(), DType::F64);
@@ -147,7 +152,8 @@ fn a_fault_is_found_by_what_comes_of_it() {
     assert!(matches!(of("doubled", Change::Reversed(2)), Verdict::Survived { equal: false, .. }));
     // What nobody reads changes nothing, whatever happens to it.
     let beside = found.iter().filter(|(site, _)| site.tap == "beside");
-    let unlike = beside.filter(|(_, verdict)| !matches!(verdict, Verdict::Survived { equal: true, .. }));
+    let unlike =
+        beside.filter(|(_, verdict)| !matches!(verdict, Verdict::Survived { equal: true, .. }));
     assert_eq!(unlike.map(|(site, _)| site.change.to_string()).collect::<Vec<_>>(), [""; 0]);
 }
 
@@ -166,7 +172,8 @@ fn the_score_is_told() {
 #[test]
 fn a_check_that_fails_without_a_fault_finds_none() {
     let (found, _) = hunted(&DOUBLING.replace("b l d}", "b d l}"));
-    let by_shapes = |verdict: &Verdict| matches!(verdict, Verdict::Killed { check: Check::Shapes, .. });
+    let by_shapes =
+        |verdict: &Verdict| matches!(verdict, Verdict::Killed { check: Check::Shapes, .. });
     let trouble = |verdict: &Verdict| matches!(verdict, Verdict::Trouble(text) if text.starts_with("shapes of"));
     assert!(!found.iter().any(|(_, verdict)| by_shapes(verdict)));
     assert!(found.iter().any(|(_, verdict)| trouble(verdict)));

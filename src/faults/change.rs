@@ -55,7 +55,8 @@ pub enum Change {
 
 use Change::{
     Ahead, Averaged, Behind, Copied, Detached, Dropped, Extra, Format, Joined, Merged, NotANumber,
-    Regrouped, Repeated, Reset, Reversed, Rolled, Spread, Strided, Swapped, WithoutFirst, WithoutLast,
+    Regrouped, Repeated, Reset, Reversed, Rolled, Spread, Strided, Swapped, WithoutFirst,
+    WithoutLast,
 };
 
 impl Change {
@@ -70,7 +71,16 @@ impl Change {
         all.extend(ordered.map(|(a, b)| Joined(a, b)));
         all.extend(pairs().map(|(a, b)| Regrouped(a, b)));
         for of in [
-            Dropped, Repeated, WithoutFirst, WithoutLast, Spread, Reversed, Rolled, Averaged, Copied, Ahead,
+            Dropped,
+            Repeated,
+            WithoutFirst,
+            WithoutLast,
+            Spread,
+            Reversed,
+            Rolled,
+            Averaged,
+            Copied,
+            Ahead,
             Behind,
         ] {
             all.extend(axes().map(of));
@@ -109,7 +119,9 @@ impl Change {
         }
         let places = Tensor::arange(0, count as u32, &Device::Cpu)?.reshape(shape)?;
         let moved = match self {
-            Averaged(a) => (0..shape[a]).map(|by| rolled(&places, a, by)).collect::<Result<Vec<_>>>()?,
+            Averaged(a) => {
+                (0..shape[a]).map(|by| rolled(&places, a, by)).collect::<Result<Vec<_>>>()?
+            }
             _ => vec![self.moved(&places)?],
         };
         let weight = match self {
@@ -172,8 +184,9 @@ impl fmt::Display for Change {
         let name = self.name();
         match *self {
             Swapped(a, b) | Regrouped(a, b) | Joined(a, b) => write!(f, "{name} {a} {b}"),
-            Merged(a) | Dropped(a) | Extra(a) | Repeated(a) | WithoutFirst(a) | WithoutLast(a) | Spread(a)
-            | Reversed(a) | Rolled(a) | Averaged(a) | Copied(a) | Ahead(a) | Behind(a) => write!(f, "{name} {a}"),
+            Merged(a) | Dropped(a) | Extra(a) | Repeated(a) | WithoutFirst(a) | WithoutLast(a)
+            | Spread(a) | Reversed(a) | Rolled(a) | Averaged(a) | Copied(a) | Ahead(a)
+            | Behind(a) => write!(f, "{name} {a}"),
             Reset | Detached | NotANumber | Format | Strided => f.write_str(name),
         }
     }

@@ -11,7 +11,8 @@ use crate::harness::subject::AnySubject;
 pub(super) fn equal(ground: &Ground, right: &dyn AnySubject, faulty: &Faulty) -> bool {
     ground.plan.variants.iter().all(|variant| {
         let Some(point) = variant.points.first() else { return true };
-        let setup = Setup { dtype: DType::F64, ..setup(&ground.case, variant, point, &Device::Cpu) };
+        let setup =
+            Setup { dtype: DType::F64, ..setup(&ground.case, variant, point, &Device::Cpu) };
         match (values(right, &setup), values(faulty, &setup)) {
             (Some(a), Some(b)) => same(&a, &b),
             _ => false,

@@ -22,7 +22,8 @@ pub const EXCUSED: &[Excuse] = &[Excuse {
 
 /// The argument why a fault changes nothing, by its position, if there is one.
 pub(super) fn excuse(site: &Site) -> Option<usize> {
-    let about = |excuse: &Excuse| excuse.change == site.change.name() && covers(excuse.tap, &site.tap);
+    let about =
+        |excuse: &Excuse| excuse.change == site.change.name() && covers(excuse.tap, &site.tap);
     EXCUSED.iter().position(about)
 }
 

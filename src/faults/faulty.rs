@@ -28,7 +28,12 @@ pub struct Fault {
 impl Fault {
     /// A fault that nothing has met yet.
     pub fn new(tap: &str, change: Change) -> Self {
-        Self { tap: tap.to_owned(), change, reached: AtomicUsize::new(0), trouble: Mutex::new(None) }
+        Self {
+            tap: tap.to_owned(),
+            change,
+            reached: AtomicUsize::new(0),
+            trouble: Mutex::new(None),
+        }
     }
 
     /// How many tensors it changed.

@@ -92,7 +92,13 @@ impl<'a> Hunt<'a> {
         Ok(Verdict::Survived { equal: false, would })
     }
 
-    fn killed(&self, i: usize, check: Check, all: bool, by: &Finding) -> Result<Verdict, TrialError> {
+    fn killed(
+        &self,
+        i: usize,
+        check: Check,
+        all: bool,
+        by: &Finding,
+    ) -> Result<Verdict, TrialError> {
         let ground = &self.grounds[i];
         if !self.is_clean(i, check, all)? {
             let text = format!("{} of {} fails without a fault too", check.name(), ground.name());
@@ -161,7 +167,10 @@ fn ordered(checks: &[Check], site: &Site) -> Vec<Check> {
 fn would(subjects: &Registry, ground: &Ground) -> Option<String> {
     let with = |said: String, case: Case, checks: &[Check], all: bool| {
         let found = |check| found(subjects, ground, &case, check, all);
-        checks.iter().any(|check| found(*check).is_ok_and(|found| !found.is_empty())).then_some(said)
+        checks
+            .iter()
+            .any(|check| found(*check).is_ok_and(|found| !found.is_empty()))
+            .then_some(said)
     };
     let case = || (*ground.case).clone();
     let sizes = ground.case.matrix.sizes.iter().enumerate().filter_map(|(i, (size, values))| {
@@ -176,8 +185,11 @@ fn would(subjects: &Registry, ground: &Ground) -> Option<String> {
         with(format!("dtype: {}", dtype.name()), other, &ground.checks, true)
     });
     let opt_in = Check::ALL.into_iter().filter(|check| check.is_opt_in());
-    let checks = opt_in.filter_map(|check| with(format!("the check {}", check.name()), case(), &[check], false));
-    let values_are_known = ground.checks.iter().any(|c| matches!(c, Check::Scans | Check::Reference));
-    let reference = (!values_are_known).then(|| "a reference, which alone knows what values should be,".into());
+    let checks = opt_in
+        .filter_map(|check| with(format!("the check {}", check.name()), case(), &[check], false));
+    let values_are_known =
+        ground.checks.iter().any(|c| matches!(c, Check::Scans | Check::Reference));
+    let reference =
+        (!values_are_known).then(|| "a reference, which alone knows what values should be,".into());
     sizes.chain(dtypes).chain(checks).next().or(reference)
 }

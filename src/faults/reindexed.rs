@@ -19,7 +19,10 @@ impl Reindexed {
     /// Whether it leaves a tensor of that shape as it is.
     pub fn is_identity(&self, shape: &[usize]) -> bool {
         let in_order = |map: &Vec<u32>| map.iter().enumerate().all(|(i, &from)| i == from as usize);
-        self.shape == shape && self.weight == 1. && self.maps.len() == 1 && self.maps.iter().all(in_order)
+        self.shape == shape
+            && self.weight == 1.
+            && self.maps.len() == 1
+            && self.maps.iter().all(in_order)
     }
 
     /// The changed tensor.
@@ -40,7 +43,8 @@ impl Reindexed {
             return Ok(map.iter().map(|&from| data[from as usize]).collect());
         }
         let count = self.shape.iter().product();
-        let sum = |i: usize| self.maps.iter().map(|map| data[map[i] as usize].to_f64()).sum::<f64>();
+        let sum =
+            |i: usize| self.maps.iter().map(|map| data[map[i] as usize].to_f64()).sum::<f64>();
         Ok((0..count).map(|i| T::from_f64(sum(i) * self.weight)).collect())
     }
 }

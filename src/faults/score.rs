@@ -48,16 +48,22 @@ impl Score {
                         *self.excused.entry(i).or_default() += 1;
                         format!("no fault  {fault}: {}", EXCUSED[i].because)
                     }
-                    None => self.refused(format!("survived  {fault}: it changes nothing, and nothing says why")),
+                    None => self.refused(format!(
+                        "survived  {fault}: it changes nothing, and nothing says why"
+                    )),
                 }
             }
             Verdict::Survived { equal: false, would } => {
                 part.survived += 1;
                 let would = would.as_ref().map(|what| format!("{what} would find it"));
-                let would = would.unwrap_or_else(|| "no larger size, other format or further check finds it".into());
+                let would = would.unwrap_or_else(|| {
+                    "no larger size, other format or further check finds it".into()
+                });
                 format!("survived  {fault}: values change and no check sees it; {would}")
             }
-            Verdict::Unreached => self.refused(format!("unreached {fault}: no run came by the tap")),
+            Verdict::Unreached => {
+                self.refused(format!("unreached {fault}: no run came by the tap"))
+            }
             Verdict::Trouble(text) => self.refused(format!("trouble   {fault}: {text}")),
         }
     }
@@ -81,14 +87,20 @@ impl Score {
         let mut text = String::new();
         let all = self.changing.count() + self.keeping.count() + self.equal + self.red.len();
         let _ = writeln!(text, "{all} faults");
-        for (part, says) in [(&self.changing, "change a shape"), (&self.keeping, "keep every shape")] {
+        for (part, says) in
+            [(&self.changing, "change a shape"), (&self.keeping, "keep every shape")]
+        {
             let (count, killed, share) = (part.count(), part.killed, 100. * part.share());
             let _ = writeln!(text, "  {count} {says}: {killed} killed ({share:.1} %)");
         }
         let _ = writeln!(text, "  {} change nothing", self.equal);
         for (i, count) in &self.excused {
             let excuse = &EXCUSED[*i];
-            let _ = writeln!(text, "    {count} {} at {}: {}", excuse.change, excuse.tap, excuse.because);
+            let _ = writeln!(
+                text,
+                "    {count} {} at {}: {}",
+                excuse.change, excuse.tap, excuse.because
+            );
         }
         let by_check = self.by_check.iter().map(|(check, count)| format!("{check} {count}"));
         let _ = writeln!(text, "  killed by {}", by_check.collect::<Vec<_>>().join(", "));

@@ -131,7 +131,11 @@ pub fn sites(grounds: &[Ground]) -> candle_core::Result<Vec<Site>> {
 }
 
 /// Whether a change gives a tensor of that shape another; nothing where it changes nothing, or what a known one does.
-fn told(change: Change, shape: &[usize], known: &mut Vec<Reindexed>) -> candle_core::Result<Option<bool>> {
+fn told(
+    change: Change,
+    shape: &[usize],
+    known: &mut Vec<Reindexed>,
+) -> candle_core::Result<Option<bool>> {
     if matches!(change, Change::Detached | Change::Format | Change::Strided) {
         return Ok((change != Change::Strided || shape.len() > 1).then_some(false));
     }

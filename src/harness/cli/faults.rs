@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 
+use super::FAILED;
 use super::check::progress;
 use super::choose::choose;
 use super::style::{bad, faint, good, left_out};
-use super::FAILED;
 use crate::faults::{Ground, Hunt, Score, Site, Verdict, sites};
 use crate::harness::plan::Environment;
 use crate::harness::run::{STACK, panics};
@@ -101,12 +101,17 @@ fn tried(hunt: &Hunt<'_>, sites: &[Site]) -> Vec<(Verdict, Duration)> {
     let next = AtomicUsize::new(0);
     let found = Mutex::new(BTreeMap::new());
     let work = || {
-        while let Some((i, site)) = Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|i| Some((i, sites.get(i)?))) {
+        while let Some((i, site)) =
+            Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|i| Some((i, sites.get(i)?)))
+        {
             bar.set_message(format!("{} {}", site.tap, site.change));
             let start = Instant::now();
             let verdict = panics::catch(|| hunt.verdict(site))
                 .unwrap_or_else(|panic| Verdict::Trouble(panic.message));
-            found.lock().unwrap_or_else(PoisonError::into_inner).insert(i, (verdict, start.elapsed()));
+            found
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .insert(i, (verdict, start.elapsed()));
             bar.inc(1);
         }
     };
