@@ -19,6 +19,8 @@ use crate::trace::tap::{self, Tap};
 pub struct Fault {
     /// The tap, `*` for the numbers in its name: what is wrong in one layer is wrong in all.
     pub tap: String,
+    /// How many axes its tensors have; others of the name are left alone.
+    pub rank: usize,
     /// What happens to its tensors.
     pub change: Change,
     reached: AtomicUsize,
@@ -47,7 +49,7 @@ impl Fault {
     }
 
     fn replacement(&self, tap: &Tap) -> Option<Tensor> {
-        if starred(&tap.name) != self.tap {
+        if tap.tensor.rank() != self.rank || starred(&tap.name) != self.tap {
             return None;
         }
         match self.change.of(&tap.tensor) {

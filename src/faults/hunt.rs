@@ -59,14 +59,20 @@ impl<'a> Hunt<'a> {
         let Some(right) = self.subjects.shared(&site.subject) else {
             return Ok(Verdict::Trouble(self.subjects.unknown(&site.subject)));
         };
-        let fault = Arc::new(Fault::new(&site.tap, site.change));
+        let fault = Arc::new(Fault::new(&site.tap, site.rank, site.change));
         let subjects = self.subjects.clone().with(Faulty::new(right.clone(), fault.clone()));
         let faulty = Faulty::new(right.clone(), fault.clone());
         let is_equal = || {
             let mut grounds = site.grounds.iter().map(|&i| &self.grounds[i]);
             grounds.all(|ground| equal(ground, &*right, &faulty))
         };
-        let mut equals = None;
+        // What is known to change nothing need not be looked for.
+        if excuse(site).is_some() && is_equal() {
+            return Ok(match fault.reached() {
+                0 => Verdict::Unreached,
+                _ => Verdict::Survived { equal: true, would: None },
+            });
+        }
         for all in [false, true] {
             for (i, check) in self.ordered(site) {
                 let ground = &self.grounds[i];
@@ -81,11 +87,9 @@ impl<'a> Hunt<'a> {
             if fault.reached() == 0 {
                 return Ok(Verdict::Unreached);
             }
-            let equal = *equals.get_or_insert_with(is_equal);
-            // What is known to change nothing need not be looked for at every point.
-            if equal && (all || excuse(site).is_some()) {
-                return Ok(Verdict::Survived { equal, would: None });
-            }
+        }
+        if is_equal() {
+            return Ok(Verdict::Survived { equal: true, would: None });
         }
         let first = site.grounds.first().map(|&i| &self.grounds[i]);
         let would = first.and_then(|ground| would(&subjects, ground));
@@ -111,13 +115,21 @@ impl<'a> Hunt<'a> {
     /// The checks of the cases in the order in which they are tried: first those that find most faults of the kind for the
     /// least work, and last those that a case has to ask for.
     fn ordered(&self, site: &Site) -> Vec<(usize, Check)> {
-        let of = |i: usize| {
-            let checks = ordered(&self.grounds[i].checks, site);
-            checks.into_iter().map(move |check| (i, check))
+        let first: &[Check] = match site.change {
+            Change::NotANumber => &[Check::Finite],
+            Change::Detached => &[Check::Gradients],
+            Change::Format => &[Check::Dtype, Check::Scans],
+            _ if site.shape_changes => &[Check::Shapes, Check::Scans, Check::Gradients],
+            _ => &[Check::Scans, Check::Causal, Check::Batch, Check::Continuation],
         };
-        let all = site.grounds.iter().flat_map(|&i| of(i));
-        let (last, first): (Vec<_>, Vec<_>) = all.partition(|(_, check)| check.is_opt_in());
-        [first, last].concat()
+        let rank = |check: Check| match first.iter().position(|own| *own == check) {
+            Some(place) => place,
+            None => first.len() + usize::from(check.is_opt_in()),
+        };
+        let of = |&i: &usize| self.grounds[i].checks.iter().map(move |check| (i, *check));
+        let mut all: Vec<(usize, Check)> = site.grounds.iter().flat_map(of).collect();
+        all.sort_by_key(|(_, check)| rank(*check));
+        all
     }
 
     fn is_clean(&self, i: usize, check: Check, all: bool) -> Result<bool, TrialError> {
@@ -147,20 +159,6 @@ fn found(
     let (device, baseline) = (DeviceKind::Cpu, ground.baseline.as_ref());
     let outcome = run(&Trial { case, subjects, check, device, point, baseline })?;
     Ok(outcome.findings)
-}
-
-/// A case's checks, those first that find most faults of the kind.
-fn ordered(checks: &[Check], site: &Site) -> Vec<Check> {
-    let first: &[Check] = match site.change {
-        Change::NotANumber => &[Check::Finite],
-        Change::Detached => &[Check::Gradients],
-        _ if site.shape_changes => &[Check::Shapes, Check::Scans, Check::Gradients],
-        _ => &[Check::Scans, Check::Causal, Check::Batch],
-    };
-    let rank = |check: &Check| first.iter().position(|own| own == check).unwrap_or(first.len());
-    let mut ordered = checks.to_vec();
-    ordered.sort_by_key(rank);
-    ordered
 }
 
 /// One value more in the matrix, or a check more, with which the case would find the fault.

@@ -27,8 +27,9 @@ pub struct Ground {
     pub plan: Plan,
     /// What is locked of it.
     pub baseline: Option<Snapshot>,
-    /// Its taps, `*` for the numbers in their names, with the shape that each had first in a run whose dims all differ.
-    taps: BTreeMap<String, Vec<usize>>,
+    /// Its taps, `*` for the numbers in their names, and how many axes each has, with the shape that it had first in a run
+    /// whose dims all differ.
+    taps: BTreeMap<(String, usize), Vec<usize>>,
     /// What its points come to, by which cases are put in order.
     cost: usize,
 }
@@ -63,7 +64,7 @@ impl Ground {
             let trace = inferred(&case, variant, model).map_err(StudyError::from)?.witness.trace;
             for name in trace.names.iter().filter(|name| name.role == Role::Tap) {
                 let shape = trace.ops.get(name.op).map(|op| op.shape.clone()).unwrap_or_default();
-                taps.entry(starred(&name.name)).or_insert(shape);
+                taps.entry((starred(&name.name), shape.len())).or_insert(shape);
             }
         }
         let checks = checks(&case, model)?;
@@ -96,7 +97,9 @@ pub struct Site {
     pub subject: String,
     /// The tap, `*` for the numbers in its name.
     pub tap: String,
-    /// What happens to its tensors.
+    /// How many axes its tensors have.
+    pub rank: usize,
+    /// What happens to them.
     pub change: Change,
     /// Whether the change gives the tensor another shape, where no two dims are equal.
     pub shape_changes: bool,
@@ -105,29 +108,37 @@ pub struct Site {
 }
 
 /// Every fault of the cases: each change at each tap that changes something, and each only once where two changes are the
-/// same there.
+/// same there. A tap that several subjects share is tried in the first of them.
 ///
 /// # Errors
 /// Candle's own.
 pub fn sites(grounds: &[Ground]) -> candle_core::Result<Vec<Site>> {
-    let mut taps: BTreeMap<(&str, &str), (&[usize], Vec<usize>)> = BTreeMap::new();
-    for (i, ground) in grounds.iter().enumerate() {
-        for (tap, shape) in &ground.taps {
-            let known = taps.entry((&ground.case.subject, tap)).or_insert((shape, Vec::new()));
-            known.1.push(i);
-        }
-    }
     let mut sites = Vec::new();
-    for ((subject, tap), (shape, mut of)) in taps {
+    for ((tap, rank), (subject, shape)) in taps(grounds) {
+        let has = |ground: &Ground| {
+            ground.case.subject == *subject && ground.taps.contains_key(&(tap.clone(), rank))
+        };
+        let mut of: Vec<usize> = (0..grounds.len()).filter(|&i| has(&grounds[i])).collect();
         of.sort_by_key(|&i| grounds[i].cost);
         let mut known: Vec<Reindexed> = Vec::new();
-        for change in Change::all(shape.len()) {
+        for change in Change::all(rank) {
             let Some(shape_changes) = told(change, shape, &mut known)? else { continue };
-            let (subject, tap) = (subject.to_owned(), tap.to_owned());
-            sites.push(Site { subject, tap, change, shape_changes, grounds: of.clone() });
+            let (subject, tap, grounds) = (subject.to_owned(), tap.clone(), of.clone());
+            sites.push(Site { subject, tap, rank, change, shape_changes, grounds });
         }
     }
     Ok(sites)
+}
+
+/// Every tap, with the first subject that has it and its shape there.
+fn taps(grounds: &[Ground]) -> BTreeMap<(String, usize), (&str, &[usize])> {
+    let mut taps = BTreeMap::new();
+    for ground in grounds {
+        for (tap, shape) in &ground.taps {
+            taps.entry(tap.clone()).or_insert((ground.case.subject.as_str(), shape.as_slice()));
+        }
+    }
+    taps
 }
 
 /// Whether a change gives a tensor of that shape another; nothing where it changes nothing, or what a known one does.
