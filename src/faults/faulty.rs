@@ -29,9 +29,10 @@ pub struct Fault {
 
 impl Fault {
     /// A fault that nothing has met yet.
-    pub fn new(tap: &str, change: Change) -> Self {
+    pub fn new(tap: &str, rank: usize, change: Change) -> Self {
         Self {
             tap: tap.to_owned(),
+            rank,
             change,
             reached: AtomicUsize::new(0),
             trouble: Mutex::new(None),
