@@ -117,8 +117,8 @@ impl<'a> Hunt<'a> {
     fn ordered(&self, site: &Site) -> Vec<(usize, Check)> {
         let first: &[Check] = match site.change {
             Change::NotANumber => &[Check::Finite],
-            Change::Detached => &[Check::Gradients],
-            Change::Format => &[Check::Dtype, Check::Scans],
+            Change::Detached => &[Check::Gradients, Check::Scans],
+            Change::Format => &[Check::Dtype, Check::Scans, Check::Gradcheck],
             _ if site.shape_changes => &[Check::Shapes, Check::Scans, Check::Gradients],
             _ => &[Check::Scans, Check::Causal, Check::Batch, Check::Continuation],
         };

@@ -118,8 +118,7 @@ pub fn sites(grounds: &[Ground]) -> candle_core::Result<Vec<Site>> {
         let has = |ground: &Ground| {
             ground.case.subject == *subject && ground.taps.contains_key(&(tap.clone(), rank))
         };
-        let mut of: Vec<usize> = (0..grounds.len()).filter(|&i| has(&grounds[i])).collect();
-        of.sort_by_key(|&i| grounds[i].cost);
+        let of = enough(grounds, (0..grounds.len()).filter(|&i| has(&grounds[i])).collect());
         let mut known: Vec<Reindexed> = Vec::new();
         for change in Change::all(rank) {
             let Some(shape_changes) = told(change, shape, &mut known)? else { continue };
@@ -128,6 +127,19 @@ pub fn sites(grounds: &[Ground]) -> candle_core::Result<Vec<Site>> {
         }
     }
     Ok(sites)
+}
+
+/// The cases with the least work, the smallest first: one whose checks all stand in smaller ones would only take longer.
+fn enough(grounds: &[Ground], mut of: Vec<usize>) -> Vec<usize> {
+    of.sort_by_key(|&i| grounds[i].cost);
+    let mut made: Vec<Check> = Vec::new();
+    of.retain(|&i| {
+        let news = grounds[i].checks.iter().filter(|check| !made.contains(check));
+        let news: Vec<Check> = news.copied().collect();
+        made.extend(&news);
+        !news.is_empty()
+    });
+    of
 }
 
 /// Every tap, with the first subject that has it and its shape there.
