@@ -14,11 +14,17 @@ pub struct Excuse {
 }
 
 /// The arguments, which `docs/faults.md` repeats.
-pub const EXCUSED: &[Excuse] = &[Excuse {
-    change: "strided",
-    tap: "*",
-    because: "where a tensor lies in memory is no part of its value; `layout` looks for code that takes it for one",
-}];
+pub const EXCUSED: &[Excuse] = &[
+    Excuse {
+        change: "strided",
+        tap: "*",
+        because: "where a tensor lies in memory is no part of its value; `layout` looks for code that takes it for one",
+    },
+    Excuse { change: "merged", tap: "layers.*.mixer.y", because: REGROUPED_AT_ONCE },
+    Excuse { change: "extra", tap: "layers.*.mixer.y", because: REGROUPED_AT_ONCE },
+];
+
+const REGROUPED_AT_ONCE: &str = "the next op reshapes it to (b, l, i), which takes the elements in their order, however they are grouped";
 
 /// The argument why a fault changes nothing, by its position, if there is one.
 pub(super) fn excuse(site: &Site) -> Option<usize> {

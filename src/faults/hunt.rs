@@ -3,12 +3,16 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use candle_core::Device;
+
 use super::equal::equal;
 use super::excused::excuse;
 use super::{Change, Fault, Faulty, Ground, Site};
 use crate::harness::case::{Case, DType, DeviceKind};
 use crate::harness::check::{Check, Finding};
 use crate::harness::registry::Registry;
+use crate::harness::run::Rig;
+use crate::harness::study::setup;
 use crate::harness::trial::{Trial, TrialError, run};
 
 /// What became of a fault.
@@ -73,6 +77,11 @@ impl<'a> Hunt<'a> {
                 _ => Verdict::Survived { equal: true, would: None },
             });
         }
+        if let Some((&i, (check, step))) =
+            site.grounds.first().and_then(|i| Some((i, ended(&self.grounds[*i], &faulty)?)))
+        {
+            return self.killed(i, check, false, step);
+        }
         for all in [false, true] {
             for (i, check) in self.ordered(site) {
                 let ground = &self.grounds[i];
@@ -81,7 +90,7 @@ impl<'a> Hunt<'a> {
                     return Ok(Verdict::Trouble(trouble));
                 }
                 if let Some(finding) = found.into_iter().next() {
-                    return self.killed(i, check, all, &finding);
+                    return self.killed(i, check, all, finding.what.step().map(str::to_owned));
                 }
             }
             if fault.reached() == 0 {
@@ -101,14 +110,13 @@ impl<'a> Hunt<'a> {
         i: usize,
         check: Check,
         all: bool,
-        by: &Finding,
+        step: Option<String>,
     ) -> Result<Verdict, TrialError> {
         let ground = &self.grounds[i];
         if !self.is_clean(i, check, all)? {
             let text = format!("{} of {} fails without a fault too", check.name(), ground.name());
             return Ok(Verdict::Trouble(text));
         }
-        let step = by.what.step().map(str::to_owned);
         Ok(Verdict::Killed { case: ground.name(), check, step })
     }
 
@@ -145,6 +153,15 @@ impl<'a> Hunt<'a> {
         clean.insert((i, check, all), is_clean);
         Ok(is_clean)
     }
+}
+
+/// Whether the model ends with an error at the reference point: the first check, and the op. Every check fails there, and
+/// says what the first of them says; asking them would only take longer.
+fn ended(ground: &Ground, faulty: &Faulty) -> Option<(Check, Option<String>)> {
+    let (variant, check) = (ground.plan.variants.first()?, *ground.checks.first()?);
+    let setup = setup(&ground.case, variant, variant.points.first()?, &Device::Cpu);
+    let run = Rig::new(faulty, &setup).and_then(|rig| rig.forward(rig.inputs()));
+    run.err().map(|failure| (check, failure.op))
 }
 
 /// What a check finds in a case, at its reference point or at all of its points.
