@@ -24,6 +24,8 @@ main() {
   step "tests" cargo test --locked --no-fail-fast
   step "published models under clippy" cargo clippy --locked --all-targets -p shapelock-candle-transformers -- -D warnings
   step "published models" cargo test --locked -p shapelock-candle-transformers
+  step "planted faults" cargo test --locked --features faults --test faults
+  step "one planted fault in twelve" cargo run --locked --quiet --features faults -- faults --every 12
   step "documentation" env RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps
   step "documents" bash ci/docs.sh
   step "shipped cases" cargo run --locked --quiet

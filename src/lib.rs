@@ -2,6 +2,8 @@
 #![deny(missing_docs)]
 
 pub mod dims;
+#[cfg(feature = "faults")]
+pub mod faults;
 #[cfg(feature = "harness")]
 pub mod harness;
 #[cfg(feature = "models")]

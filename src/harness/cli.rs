@@ -6,6 +6,8 @@
 mod check;
 mod choose;
 mod embedded;
+#[cfg(feature = "faults")]
+mod faults;
 mod listing;
 mod style;
 mod trace;
@@ -74,6 +76,16 @@ A model that fails is shown up to its error, with the operands and the line.")]
         /// Cases by name (dense_ssm::bug_report), by folder (dense_ssm) or by file
         cases: Vec<String>,
     },
+    /// Plant every fault at every tap of the cases, and count how many the checks find
+    #[cfg(feature = "faults")]
+    #[command(after_help = "\
+Examples:
+  shapelock faults
+  shapelock faults dense_ssm --all
+  shapelock faults --every 10
+
+No code is changed: an active fault replaces the tensor of a tap while the model runs.")]
+    Faults(faults::FaultsOptions),
 }
 
 #[derive(Args, Debug)]
@@ -123,6 +135,8 @@ pub fn run(suite: &Suite, words: impl Iterator<Item = String>) -> u8 {
         Command::Check { cases } => check::check(suite, &machine, &options, &cases),
         Command::Trace(wanted) => trace::trace(suite, &machine, &wanted),
         Command::List { cases } => listing::list(suite, &machine, &options, &cases),
+        #[cfg(feature = "faults")]
+        Command::Faults(wanted) => faults::faults(suite, &machine, &options, &wanted),
     };
     done.unwrap_or_else(|message| not_understood(&message))
 }

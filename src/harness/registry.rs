@@ -28,6 +28,11 @@ impl Registry {
         self.0.iter().find(|subject| subject.name() == name).map(|subject| &**subject)
     }
 
+    /// The subject of that name, for as long as it is needed.
+    pub fn shared(&self, name: &str) -> Option<Arc<dyn AnySubject>> {
+        self.0.iter().find(|subject| subject.name() == name).cloned()
+    }
+
     /// All names.
     pub fn names(&self) -> Vec<&str> {
         self.0.iter().map(|subject| subject.name()).collect()

@@ -4,7 +4,7 @@ use candle_nn::{Init, VarBuilder};
 use serde::{Deserialize, Serialize};
 
 use super::{ConfigError, Linear, linear::uniform_init};
-use crate::scan::{Bound, ScanError, dense};
+use crate::scan::{Bound, ScanError, dense, dense_by_definition};
 
 /// The sizes a [`DenseSsm`] is built from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -112,10 +112,27 @@ impl DenseSsm {
     /// # Errors
     /// Those of [`DenseSsm::forward`], and a state of another shape or dtype.
     pub fn forward_from(&self, x: &Tensor, h0: Option<&Tensor>) -> Result<(Tensor, Tensor)> {
+        self.forward_with(x, h0, dense)
+    }
+
+    /// What [`DenseSsm::forward`] gives, with the states by their definition ([`dense_by_definition`]).
+    ///
+    /// # Errors
+    /// Those of [`DenseSsm::forward`].
+    pub fn forward_by_definition(&self, x: &Tensor) -> Result<Tensor> {
+        self.forward_with(x, None, dense_by_definition).map(|(y, _)| y)
+    }
+
+    fn forward_with(
+        &self,
+        x: &Tensor,
+        h0: Option<&Tensor>,
+        scan: impl Fn(&Tensor, &Tensor, Option<&Tensor>) -> Result<(Tensor, Tensor)>,
+    ) -> Result<(Tensor, Tensor)> {
         self.check(x)?;
         let x = crate::tap("input_projection", self.input_projection.forward(x)?)?; // (b, l, i)
         let u = crate::tap("scan_input", x.broadcast_matmul(&self.b.t()?)?)?; // (b, l, n)
-        let (states, h) = dense(&u, &self.a, h0)?; // (b, l, n), (b, n)
+        let (states, h) = scan(&u, &self.a, h0)?; // (b, l, n), (b, n)
         let y = crate::tap("output", states.broadcast_matmul(&self.c.t()?)?)?; // (b, l, i)
         Ok((y, h))
     }

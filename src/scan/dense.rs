@@ -38,6 +38,34 @@ pub fn dense(u: &Tensor, a: &Tensor, h0: Option<&Tensor>) -> Result<(Tensor, Ten
     Ok((states, h))
 }
 
+/// What [`dense`] computes, by its definition: h_t = Σ_{s≤t} u_s·(Aᵀ)^{t−s} + h0·(Aᵀ)^{t+1}, with no state carried from one
+/// token to the next.
+///
+/// # Errors
+/// Those of [`dense`].
+pub fn dense_by_definition(
+    u: &Tensor,
+    a: &Tensor,
+    h0: Option<&Tensor>,
+) -> Result<(Tensor, Tensor)> {
+    let (_, l, n) = check(u, a, h0)?;
+    let a_t = a.t()?; // (n, n)
+    let mut powers = vec![Tensor::eye(n, u.dtype(), u.device())?]; // (Aᵀ)^k, (n, n)
+    let mut inputs = Vec::new(); // u_t, …, u_0, each (b, n)
+    let mut states = Vec::with_capacity(l);
+    for t in 0..l {
+        inputs.insert(0, u.narrow(1, t, 1)?.squeeze(1)?);
+        let h = Tensor::cat(&inputs, 1)?.matmul(&Tensor::cat(&powers, 0)?)?; // (b, (t+1)·n)·((t+1)·n, n)
+        powers.push(powers[t].matmul(&a_t)?);
+        states.push(match h0 {
+            Some(h0) => (h + h0.matmul(&powers[t + 1])?)?, // (b, n)
+            None => h,
+        });
+    }
+    let last = states[l - 1].clone(); // (b, n)
+    Ok((Tensor::stack(&states, 1)?, last)) // (b, l, n)
+}
+
 fn check(
     u: &Tensor,
     a: &Tensor,

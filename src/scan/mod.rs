@@ -16,7 +16,7 @@ mod inputs;
 mod scope;
 mod sequential;
 
-pub use dense::dense;
+pub use dense::{dense, dense_by_definition};
 pub use error::{Bound, ScanError};
 pub use inputs::{Inputs, Output, Sizes};
 pub use scope::Scope;

@@ -36,14 +36,13 @@ pub fn tap(name: &str, t: Tensor) -> Result<Tensor> {
 
 thread_local! {
     static ON: Cell<bool> = const { Cell::new(false) };
-    static TAPS: RefCell<Recorder> = const { RefCell::new(Recorder { taps: Vec::new(), probing: false, plan: None }) };
+    static TAPS: RefCell<Option<Recorder>> = const { RefCell::new(None) };
+    static PLANS: RefCell<Vec<Plan>> = const { RefCell::new(Vec::new()) };
 }
 
-#[derive(Default)]
 struct Recorder {
     taps: Vec<Tap>,
     probing: bool,
-    plan: Option<Plan>,
 }
 
 /// What is put in the place of a tap's tensor.
@@ -97,21 +96,32 @@ pub fn probe<R>(f: impl FnOnce() -> R) -> Recorded<R> {
     run(f, true)
 }
 
-/// Runs `f` with a plan that may put another tensor in the place of each that a tap sees; what is kept is the tap's own.
+/// Runs `f` with a plan that may put another tensor in the place of each that a tap sees, recorded or not; what a recorder
+/// keeps is the tap's own. Plans of runs within one another see the tensor that the inner one leaves.
 pub fn replaced<R>(
     plan: impl FnMut(&Tap) -> Result<Option<Tensor>> + 'static,
     f: impl FnOnce() -> R,
-) -> Recorded<R> {
-    begun(f, Recorder { plan: Some(Box::new(plan)), ..Recorder::default() })
+) -> R {
+    PLANS.with_borrow_mut(|plans| plans.push(Box::new(plan)));
+    let _planned = Planned { was_on: ON.replace(true) };
+    f()
+}
+
+/// Takes the innermost plan away when its run ends, by a panic too.
+struct Planned {
+    was_on: bool,
+}
+
+impl Drop for Planned {
+    fn drop(&mut self) {
+        ON.set(self.was_on);
+        PLANS.with_borrow_mut(|plans| plans.pop());
+    }
 }
 
 fn run<R>(f: impl FnOnce() -> R, probing: bool) -> Recorded<R> {
-    begun(f, Recorder { probing, ..Recorder::default() })
-}
-
-fn begun<R>(f: impl FnOnce() -> R, recorder: Recorder) -> Recorded<R> {
     let before = now();
-    let outer = TAPS.replace(recorder);
+    let outer = TAPS.replace(Some(Recorder { taps: Vec::new(), probing }));
     let recording = Recording { outer: Some(outer), was_on: ON.replace(true) };
     let result = f();
     let taps = recording.finish();
@@ -120,7 +130,7 @@ fn begun<R>(f: impl FnOnce() -> R, recorder: Recorder) -> Recorded<R> {
 
 /// Puts the outer recorder back when the recording ends, by a panic too.
 struct Recording {
-    outer: Option<Recorder>,
+    outer: Option<Option<Recorder>>,
     was_on: bool,
 }
 
@@ -134,7 +144,7 @@ impl Recording {
             return Vec::new();
         };
         ON.set(self.was_on);
-        TAPS.replace(outer).taps
+        TAPS.replace(outer).map(|recorder| recorder.taps).unwrap_or_default()
     }
 }
 
@@ -147,22 +157,31 @@ impl Drop for Recording {
 #[cold]
 fn seen(name: &str, t: Tensor, place: &'static Location<'static>) -> Result<Tensor> {
     let gradient = Arc::new(Mutex::new(None));
-    let probed = TAPS.with_borrow(|r| r.probing) && t.is_contiguous() && t.dtype().is_float();
+    let probing = TAPS.with_borrow(|r| r.as_ref().is_some_and(|r| r.probing));
+    let probed = probing && t.is_contiguous() && t.dtype().is_float();
     let t = if probed { t.apply_op1(Identity(gradient.clone()))? } else { t };
     let tap =
         Tap { name: name.to_owned(), tensor: t.clone(), place, time: now(), gradient, probed };
-    // The plan is taken out while it runs, so that a tap inside it would find the recorder free.
-    let plan = TAPS.with_borrow_mut(|r| r.plan.take());
-    let other = match plan {
-        Some(mut plan) => {
-            let other = plan(&tap);
-            TAPS.with_borrow_mut(|r| r.plan = Some(plan));
-            other?
-        }
-        None => None,
-    };
-    TAPS.with_borrow_mut(|r| r.taps.push(tap));
+    let other = planned(&tap)?;
+    TAPS.with_borrow_mut(|recorder| recorder.iter_mut().for_each(|r| r.taps.push(tap.clone())));
     Ok(other.unwrap_or(t))
+}
+
+/// What the plans put in the place of a tap's tensor, the innermost first; they are taken out while they run, so that a tap
+/// inside one finds none.
+fn planned(tap: &Tap) -> Result<Option<Tensor>> {
+    let mut plans = PLANS.take();
+    let mut other = None;
+    let mut seen = tap.clone();
+    let done = plans.iter_mut().rev().try_for_each(|plan| {
+        if let Some(tensor) = plan(&seen)? {
+            seen.tensor = tensor.clone();
+            other = Some(tensor);
+        }
+        Ok(())
+    });
+    PLANS.set(plans);
+    done.map(|()| other)
 }
 
 /// The present moment on candle's counter; a scalar is made to read it.

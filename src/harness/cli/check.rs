@@ -40,7 +40,7 @@ pub(super) fn check(
 }
 
 /// A bar on stderr, and only where somebody looks at it.
-fn progress(trials: usize) -> ProgressBar {
+pub(super) fn progress(trials: usize) -> ProgressBar {
     if !std::io::stderr().is_terminal() {
         return ProgressBar::hidden();
     }

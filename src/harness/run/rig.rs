@@ -110,7 +110,7 @@ impl Rig {
         inputs: &Inputs,
         plan: impl FnMut(&Tap) -> Result<Option<Tensor>> + 'static,
     ) -> std::result::Result<Pass, Box<Failure>> {
-        let run = tap::replaced(plan, || caught(|| self.model.forward(inputs)));
+        let run = tap::record(|| tap::replaced(plan, || caught(|| self.model.forward(inputs))));
         let outputs = bounded(run.result, run.span).map_err(Box::new)?;
         Ok(Pass { outputs: outputs.0, taps: run.taps })
     }

@@ -42,6 +42,24 @@ impl Subject for DenseSsmSubject {
         let model = DenseSsm::new(config, vb)?;
         Ok(Box::new(Streaming(model)))
     }
+
+    fn has_reference(&self) -> bool {
+        true
+    }
+
+    fn reference(
+        &self,
+        config: &Self::Config,
+        vb: VarBuilder<'static>,
+    ) -> Option<Result<Box<dyn Model>>> {
+        let by_definition = |model: DenseSsm| -> Box<dyn Model> {
+            Box::new(move |inputs: &Inputs| {
+                let output = model.forward_by_definition(inputs.get("input")?)?; // (b, l, i)
+                Ok(Outputs::new().with("output", output))
+            })
+        };
+        Some(DenseSsm::new(config, vb).map(by_definition))
+    }
 }
 
 struct Streaming(DenseSsm);

@@ -85,7 +85,7 @@ impl Suite {
     }
 
     /// The file of a case's snapshot, relative to the package.
-    pub(super) fn snapshot(&self, path: &CasePath) -> Option<PathBuf> {
+    pub(in crate::harness) fn snapshot(&self, path: &CasePath) -> Option<PathBuf> {
         let Cases::Folder(folder) = &self.cases else { return None };
         Some(path.file(&folder.with_file_name("snapshots")).with_extension("snap"))
     }

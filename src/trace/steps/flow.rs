@@ -2,7 +2,7 @@
 
 use super::module;
 use crate::trace::Trace;
-use crate::trace::op::Kind;
+use crate::trace::op::{FAULT, Kind};
 use crate::trace::order;
 
 /// How values flow between the ops of a trace.
@@ -78,7 +78,8 @@ impl<'a> Flow<'a> {
     /// The op whose shape the step around op `i` shows; `None` where `i` is no step of its own.
     pub(super) fn step_at(&self, i: usize) -> Option<usize> {
         let op = &self.trace.ops[i];
-        if op.kind == Kind::Leaf || self.derived[i].is_some() || self.named[i] {
+        let unseen = matches!(op.kind, Kind::Leaf | Kind::Unary(FAULT));
+        if unseen || self.derived[i].is_some() || self.named[i] {
             return None;
         }
         if self.mixing[i] {
