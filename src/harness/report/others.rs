@@ -100,22 +100,8 @@ pub fn no_such_step(case: &Case, pattern: &str, line: usize, names: &[String]) -
 
 pub fn gradient(problem: &GradientProblem, failing: Option<&Condition>) -> String {
     let GradientProblem { parameter, shape, wrong, severed, parameters } = problem;
-    let what = match wrong {
-        WrongGradient::Missing => "no gradient reaches it".to_owned(),
-        WrongGradient::Shape(actual) => format!("its gradient has shape {actual:?}"),
-        WrongGradient::NotFinite => "its gradient is not finite".to_owned(),
-        WrongGradient::ZeroEverywhere => "its gradient is zero at every point".to_owned(),
-        WrongGradient::Zero => {
-            let when = failing.map_or_else(|| "a condition".to_owned(), ToString::to_string);
-            format!(
-                "its gradient is zero here; where that is right, the case says \
-                 `zero_gradient: {{{parameter}: {when}}}`"
-            )
-        }
-        WrongGradient::NotZero(when) => format!("its gradient is not zero although {when}"),
-    };
     let mut text = label("parameter", &format!("{parameter} {shape:?}"));
-    text.push_str(&label("gradient", &what));
+    text.push_str(&label("gradient", &wrong_gradient(problem, failing)));
     if parameters.len() > 1 {
         let others: Vec<&str> = parameters.iter().skip(1).map(String::as_str).collect();
         text.push_str(&label("also", &others.join(", ")));
@@ -137,6 +123,25 @@ pub fn gradient(problem: &GradientProblem, failing: Option<&Condition>) -> Strin
     };
     text.push_str(&between.map(|between| label(name, &between)).unwrap_or_default());
     text
+}
+
+/// What is wrong with a gradient, as a clause.
+pub fn wrong_gradient(problem: &GradientProblem, failing: Option<&Condition>) -> String {
+    let GradientProblem { parameter, wrong, .. } = problem;
+    match wrong {
+        WrongGradient::Missing => "no gradient reaches it".to_owned(),
+        WrongGradient::Shape(actual) => format!("its gradient has shape {actual:?}"),
+        WrongGradient::NotFinite => "its gradient is not finite".to_owned(),
+        WrongGradient::ZeroEverywhere => "its gradient is zero at every point".to_owned(),
+        WrongGradient::Zero => {
+            let when = failing.map_or_else(|| "a condition".to_owned(), ToString::to_string);
+            format!(
+                "its gradient is zero here; where that is right, the case says \
+                 `zero_gradient: {{{parameter}: {when}}}`"
+            )
+        }
+        WrongGradient::NotZero(when) => format!("its gradient is not zero although {when}"),
+    }
 }
 
 pub fn not_finite(step: &str, place: Option<&Place>) -> String {
