@@ -11,7 +11,7 @@ pub const RED: &[(&str, &str)] = &[
     ),
     (
         "ssm::states_joined_too",
-        "subject: states_cat_0\nwhy: the same fault in a second case\nconfig: {d_model: 32, d_state: 8}\nmatrix: {batch: [4], seq: [6]}\nshapes: {states: b l n}\nchecks: [shapes]\n",
+        "subject: states_cat_0\nwhy: the same fault in a second case\nconfig: {d_model: 32, expand: 2, d_state: 8}\nmatrix: {batch: [4], seq: [6]}\nshapes: {states: b l n}\nchecks: [shapes]\n",
     ),
     (
         "ssm::state_detached",

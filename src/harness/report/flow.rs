@@ -69,7 +69,7 @@ pub struct Mark {
     pub step: String,
     /// The variant.
     pub variant: String,
-    /// The check, and what it found.
+    /// What was found there.
     pub text: String,
 }
 
@@ -119,16 +119,16 @@ pub fn shown(case: &Case, outcome: &Outcome, mut laws: Vec<Flow>) -> Shown {
             (what, _) => shown.marks.extend(what.step().map(|step| Mark {
                 step: starred(step),
                 variant,
-                text: format!(
-                    "{}: {}",
-                    finding.check.name(),
-                    super::body(case, finding).trim_end()
-                ),
+                text: change(finding).unwrap_or_else(|| first_line(case, finding)),
             })),
         }
     }
     shown.flows = laws;
     shown
+}
+
+fn first_line(case: &Case, finding: &Finding) -> String {
+    super::body(case, finding).lines().next().unwrap_or_default().to_owned()
 }
 
 /// The change of a snapshot, with slashes in its path on every system.
@@ -230,7 +230,7 @@ fn differing(difference: &Difference) -> Vec<FlowStep> {
 fn ending(failed: &Failed) -> Vec<FlowStep> {
     let mut steps: Vec<FlowStep> = Table::new(&failed.rows).lines().map(of_line).collect();
     // What ran before an error was held against nothing.
-    steps.iter_mut().for_each(|step| step.stand = Stand::Right);
+    steps.iter_mut().for_each(|step| (step.stand, step.wanted) = (Stand::Right, None));
     let failure = &failed.failure;
     let name = failure.op.clone().unwrap_or_else(|| "error".into());
     let cause = failed.cause.as_ref().and_then(causes::text);

@@ -107,6 +107,10 @@ fn cases(run: &Run) -> Markup {
     html! {
         section {
             h2 { "Case by case" }
+            p class="legend" {
+                "Boxes are the steps of a forward pass in the order in which they ran, and arrows carry the shapes. \
+                 The line on the right of a picture is the gradient on its way back."
+            }
             p class="tools" hidden {
                 button type="button" id="open" { "Open all" } " " button type="button" id="close" { "Close all" }
             }

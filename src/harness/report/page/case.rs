@@ -41,7 +41,7 @@ pub fn section(at: usize, case: &str, trials: &[&Record], whole: bool) -> Markup
     }
 }
 
-/// `1 of 6 checks fails: states (b, l, n) became (b·l, 1, n)`
+/// `1 of 6 failed: states (b, l, n) became (b·l, 1, n)`
 fn says(trials: &[&Record], failed: &[&&Record]) -> String {
     let skipped = trials.iter().filter(|trial| matches!(trial.state, State::Skipped(_))).count();
     match failed {
@@ -49,9 +49,8 @@ fn says(trials: &[&Record], failed: &[&&Record]) -> String {
         [] => format!("{} passed", trials.len() - skipped),
         failed => {
             let change = failed.iter().find_map(|trial| trial.shown.changes.first());
-            let fails = if failed.len() == 1 { "fails" } else { "fail" };
             let what = change.map(|change| format!(": {change}")).unwrap_or_default();
-            format!("{} of {} checks {fails}{what}", failed.len(), trials.len() - skipped)
+            format!("{} of {} failed{what}", failed.len(), trials.len() - skipped)
         }
     }
 }
@@ -88,7 +87,7 @@ fn drawn(flow: &Flow, trials: &[&Record]) -> Markup {
             (picture(flow, &beside))
             @if !flow.parameters.is_empty() {
                 details class="parameters" {
-                    summary { (flow.parameters.len()) " parameters" }
+                    summary { "Parameters: " (flow.parameters.len()) }
                     ul { @for (name, axes) in &flow.parameters { li { code { (name) } " " (axes) } } }
                 }
             }
@@ -109,11 +108,12 @@ fn place(without: &Option<String>, with: &Option<String>) -> Markup {
 }
 
 fn failure(trial: &Record) -> Markup {
-    let lines: Vec<&str> = trial.shown.text.trim_end().lines().collect();
+    let text = without_change(&trial.shown.text);
+    let lines: Vec<&str> = text.trim_end().lines().collect();
     let more = lines.len().saturating_sub(LINES);
     html! {
         section class="failure" {
-            h4 { (trial.check) @if trial.device != "cpu" { " on " (trial.device) } }
+            h4 { (trial.check) (device(trial)) }
             pre tabindex="0" {
                 (lines.iter().take(LINES).copied().collect::<Vec<_>>().join("\n"))
                 @if more > 0 { "\n… " (more) " more lines" }
@@ -123,22 +123,40 @@ fn failure(trial: &Record) -> Markup {
     }
 }
 
+/// A failure without the lines of the snapshot that changed, which are shown by themselves.
+fn without_change(text: &str) -> String {
+    let Some((before, rest)) = text.split_once("\n\n--- ") else { return text.to_owned() };
+    let after = rest.split_once("\n\n").map_or("", |(_, after)| after);
+    format!("{before}\n\n{after}")
+}
+
 /// What else there is to tell: skips with their reasons, notes.
 fn beside(trials: &[&Record]) -> Markup {
-    let skipped = trials.iter().filter_map(|trial| match &trial.state {
-        State::Skipped(reason) => Some((&trial.name, reason)),
-        _ => None,
-    });
-    let notes: Vec<&String> = trials.iter().flat_map(|trial| &trial.shown.notes).collect();
-    let passed: Vec<&&Record> =
-        trials.iter().filter(|trial| trial.state == State::Passed).collect();
+    let notes = trials.iter().flat_map(|trial| &trial.shown.notes);
     html! {
-        @if !passed.is_empty() {
-            ul class="checks" {
-                @for trial in passed { li { span class="sign ok" { "✓" } (trial.name) span class="points" { (trial.points) " points" } } }
+        ul class="checks" {
+            @for trial in trials {
+                @match &trial.state {
+                    State::Failed => {},
+                    State::Passed => li {
+                        span class="sign ok" { "✓" } (trial.check) (device(trial))
+                        span class="points" { (points(trial.points)) }
+                    },
+                    State::Skipped(reason) => li {
+                        span class="sign skip" { "–" } (trial.check) (device(trial))
+                        span class="points" { "skipped: " (reason) }
+                    },
+                }
             }
         }
         @for note in notes { p class="note" { (note) } }
-        @for (name, reason) in skipped { p class="note" { span class="sign skip" { "–" } (name) " skipped: " (reason) } }
     }
+}
+
+fn device(trial: &Record) -> Markup {
+    html! { @if trial.device != "cpu" { " on " (trial.device) } }
+}
+
+fn points(count: usize) -> String {
+    if count == 1 { "1 point".into() } else { format!("{count} points") }
 }

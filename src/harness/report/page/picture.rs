@@ -30,7 +30,7 @@ pub struct Beside<'a> {
 
 /// The picture of one pass.
 pub fn picture(flow: &Flow, beside: &Beside<'_>) -> Markup {
-    let mut drawing = Drawing { marks: &beside.marks, ..Drawing::default() };
+    let mut drawing = Drawing { marks: &beside.marks, y: 2, ..Drawing::default() };
     drawing.nodes(&tree(&flow.steps), 0, 0);
     drawing.end();
     let height = drawing.y + 6;
@@ -84,10 +84,12 @@ impl Drawing<'_> {
         let (x, width) = (1 + depth * INSET, WIDTH - RAIL - 2 - 2 * depth * INSET);
         let class = if repeats { "scope loop" } else { "scope" };
         let name = cut(label, width - 60, SMALL);
-        self.boxes.push_str(&html! {
+        let drawn = html! {
             rect class=(class) x=(x) y=(top) width=(width) height=(bottom - top) rx="6" {}
             text class="label" x=(ARROW + 12) y=(top + 16) { (name) @if name != label { title { (label) } } }
-        }.into_string());
+        };
+        // A box is known after those in it, and lies behind them.
+        self.boxes.insert_str(0, &drawn.0);
     }
 
     fn step(&mut self, step: &FlowStep, name: &str, depth: usize, closing: usize) {
@@ -155,11 +157,9 @@ impl Drawing<'_> {
 
     fn folded(&mut self, count: usize, depth: usize, closing: usize) {
         let top = self.arrow();
-        let text =
-            if count == 1 { "1 step more".to_owned() } else { format!("{count} steps more") };
         self.steps.push_str(
             &html! {
-                text class="folded" x=(ARROW + 12 + depth * INSET) y=(top + 13) { "⋮ " (text) }
+                text class="folded" x=(ARROW + 12 + depth * INSET) y=(top + 13) { "⋮ " (count) " more steps" }
             }
             .into_string(),
         );

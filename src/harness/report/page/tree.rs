@@ -23,27 +23,18 @@ pub enum Node<'a> {
 /// Boxes within boxes that are drawn.
 const DEPTH: usize = 3;
 /// Passes up to this length are drawn whole.
-const WHOLE: usize = 28;
+const WHOLE: usize = 60;
 /// Steps drawn before and after a wrong one in a longer pass.
 const AROUND: usize = 6;
-/// Named steps drawn of a pass in which nothing is wrong.
+/// Named steps drawn of a longer pass in which nothing is wrong.
 const MOST: usize = 90;
+/// Fewer steps than these take less room drawn than folded.
+const WORTH: usize = 3;
 
 /// Arranges the steps; in a long pass what is right and far from anything wrong is folded.
 pub fn tree(steps: &[FlowStep]) -> Vec<Node<'_>> {
-    let drawn = drawn(steps);
-    let mut nodes = Vec::new();
-    let mut at = 0;
-    while at < steps.len() {
-        let run =
-            steps[at..].iter().zip(&drawn[at..]).take_while(|(_, is)| **is == drawn[at]).count();
-        match drawn[at] {
-            true => nodes.extend(group(&steps[at..at + run], 0, "", 0)),
-            false => nodes.push(Node::Folded(run)),
-        }
-        at += run;
-    }
-    nodes
+    let all: Vec<(&FlowStep, bool)> = steps.iter().zip(drawn(steps)).collect();
+    group(&all, 0, "", 0)
 }
 
 /// Which steps are drawn one by one.
@@ -55,74 +46,105 @@ fn drawn(steps: &[FlowStep]) -> Vec<bool> {
         steps[around].iter().any(wrong)
     };
     let mut named = 0;
-    let mut shows = |i: usize| match (steps.len() <= WHOLE, any) {
-        (true, _) => true,
-        (false, true) => near(i) || i == 0 || i + 1 == steps.len(),
-        (false, false) => {
-            named += usize::from(steps[i].named);
-            (steps[i].named && named <= MOST) || wrong(&steps[i]) || i + 1 == steps.len()
-        }
+    let mut shows = |i: usize| {
+        named += usize::from(steps[i].named);
+        let close =
+            if any { near(i) } else { (steps[i].named && named <= MOST) || wrong(&steps[i]) };
+        close || steps.len() <= WHOLE || i == 0 || i + 1 == steps.len()
     };
-    (0..steps.len()).map(&mut shows).collect()
+    let mut drawn: Vec<bool> = (0..steps.len()).map(&mut shows).collect();
+    drawn
+        .chunk_by_mut(|a, b| a == b)
+        .filter(|run| run.len() < WORTH)
+        .for_each(|run| run.fill(true));
+    drawn
 }
 
-fn group<'a>(steps: &'a [FlowStep], loops: usize, prefix: &str, depth: usize) -> Vec<Node<'a>> {
+/// Steps, and whether each is drawn.
+type Steps<'s, 'a> = &'s [(&'a FlowStep, bool)];
+
+fn group<'a>(steps: Steps<'_, 'a>, loops: usize, prefix: &str, depth: usize) -> Vec<Node<'a>> {
     let mut nodes = Vec::new();
     let mut at = 0;
     while at < steps.len() {
         let rest = &steps[at..];
-        let (taken, node) = repeated(rest, loops, prefix, depth)
-            .or_else(|| dotted(rest, loops, prefix, depth))
-            .unwrap_or_else(|| (1, Node::Step(&rest[0], within(&rest[0].name, prefix))));
-        nodes.push(node);
+        let (step, is_drawn) = rest[0];
+        let one = || match is_drawn {
+            true => (1, Node::Step(step, within(&step.name, prefix))),
+            false => (1, Node::Folded(1)),
+        };
+        let scope =
+            repeated(rest, loops, prefix, depth).or_else(|| dotted(rest, loops, prefix, depth));
+        let (taken, node) = scope.unwrap_or_else(one);
         at += taken;
+        match (nodes.last_mut(), node) {
+            (Some(Node::Folded(before)), Node::Folded(more)) => *before += more,
+            (_, node) => nodes.push(node),
+        }
     }
     nodes
 }
 
 /// The loop that a stretch of steps starts with.
 fn repeated<'a>(
-    steps: &'a [FlowStep],
+    steps: Steps<'_, 'a>,
     loops: usize,
     prefix: &str,
     depth: usize,
 ) -> Option<(usize, Node<'a>)> {
-    let own = steps.first()?.loops.get(loops).filter(|_| depth < DEPTH)?;
-    let taken = steps.iter().take_while(|step| step.loops.get(loops) == Some(own)).count();
+    let own = steps.first()?.0.loops.get(loops).filter(|_| depth < DEPTH)?;
+    let taken = steps.iter().take_while(|(step, _)| step.loops.get(loops) == Some(own)).count();
     let (name, count) = own;
     let label = format!("{} ×{count}", within(name, prefix));
     let inner = group(&steps[..taken], loops + 1, name, depth + 1);
-    Some((taken, Node::Scope { label, repeats: true, inner }))
+    Some((taken, scope(label, true, inner, taken)))
 }
 
 /// The scope that a stretch of steps shares in its names: at least two of them with a name.
 fn dotted<'a>(
-    steps: &'a [FlowStep],
+    steps: Steps<'_, 'a>,
     loops: usize,
     prefix: &str,
     depth: usize,
 ) -> Option<(usize, Node<'a>)> {
-    let first =
-        steps.first().filter(|step| step.named && depth < DEPTH && step.loops.len() == loops)?;
-    let own = component(within(&first.name, prefix))?;
-    let scope = if prefix.is_empty() { own.to_owned() } else { format!("{prefix}.{own}") };
+    let (first, _) = steps.first()?;
+    let own = component(within(&first.name, prefix)).filter(|_| first.named && depth < DEPTH)?;
     let belongs = |step: &FlowStep| {
-        step.loops.len() == loops
-            && step.name.strip_prefix(&scope).is_some_and(|rest| rest.starts_with('.'))
+        let inner = within(&step.name, prefix).strip_prefix(own);
+        step.loops.len() >= loops && inner.is_some_and(|rest| rest.starts_with('.'))
     };
-    let stretch = steps.iter().take_while(|step| !step.named || belongs(step)).count();
-    let taken = steps[..stretch].iter().rposition(belongs)? + 1;
-    let named = steps[..taken].iter().filter(|step| step.named).count();
+    let inside = |(step, _): &&(&FlowStep, bool)| !step.named || belongs(step);
+    let stretch = steps.iter().take_while(inside).count();
+    let taken = steps[..stretch].iter().rposition(|(step, _)| belongs(step))? + 1;
+    let named = steps[..taken].iter().filter(|(step, _)| step.named).count();
+    let path = if prefix.is_empty() { own.to_owned() } else { format!("{prefix}.{own}") };
     (named > 1).then(|| {
-        let inner = group(&steps[..taken], loops, &scope, depth + 1);
-        (taken, Node::Scope { label: own.to_owned(), repeats: false, inner })
+        let inner = group(&steps[..taken], loops, &path, depth + 1);
+        (taken, scope(own.to_owned(), false, inner, taken))
     })
 }
 
-/// A name without the scope that it stands in.
+/// A box, or the number of steps where none of them is drawn.
+fn scope(label: String, repeats: bool, inner: Vec<Node<'_>>, steps: usize) -> Node<'_> {
+    match inner.as_slice() {
+        [Node::Folded(_)] => Node::Folded(steps),
+        _ => Node::Scope { label, repeats, inner },
+    }
+}
+
+/// A name without the scope that it stands in, which may itself stand in others: `norm` of `backbone.layers.*.norm`
+/// within `layers.*`; of the scope's own name its last part.
 fn within<'a>(name: &'a str, prefix: &str) -> &'a str {
-    let inner = name.strip_prefix(prefix).and_then(|rest| rest.strip_prefix('.'));
-    inner.filter(|inner| !inner.is_empty() && !prefix.is_empty()).unwrap_or(name)
+    if prefix.is_empty() {
+        return name;
+    }
+    if name == prefix {
+        return name.rsplit('.').next().unwrap_or(name);
+    }
+    let path = format!("{prefix}.");
+    let starts = |at: &usize| *at == 0 || name[..*at].ends_with('.');
+    let at = name.match_indices(&path).map(|(at, _)| at).find(starts);
+    at.map(|at| &name[at + path.len()..]).filter(|inner| !inner.is_empty()).unwrap_or(name)
 }
 
 /// The first part of a dotted name, with the number or star behind it: `layers.*` of `layers.*.norm`.
@@ -174,7 +196,7 @@ mod tests {
     fn loops_are_boxes_with_their_count() {
         let inside =
             |name: &str| FlowStep { loops: vec![("scan".into(), "l".into())], ..step(name) };
-        let steps = [step("x"), inside("scan.x"), inside("scan.h"), step("states")];
+        let steps = [step("x"), inside("scan.x"), inside("m.scan.h"), step("states")];
         assert_eq!(outline(&tree(&steps)), "x scan ×l(x h) states");
     }
 
