@@ -1,4 +1,4 @@
-//! A package whose run is red in many ways, and one whose run is green; each is run in a child process.
+//! A package whose run is red in many ways, and one whose run is green; each runs in a child process.
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -51,34 +51,51 @@ const MAMBA2: &str = "subject: mamba2\nwhy: a model of two layers\nconfig: {d_mo
 /// What `mamba2::changed` had locked before its model changed.
 const LOCKED: &str = "---\nsource: tests/reports.rs\n---\ndense_ssm at b=2 l=5 d=8 i=16 n=4 f32\n\nforward\ninput (b, l, d) [2, 5, 8]\ninput_projection (b, l, i) [2, 5, 16]\nscan_input (b, l, n) [2, 5, 4]\nscan ×l\n  scan.x (b, n) [2, 4]\n  scan.h (b, n) [2, 4]\nstates (l, b, n) [5, 2, 4]\noutput (b, l, i) [2, 5, 16]\n\ngradient\nA (n, n) [4, 4]\nB (n, i) [4, 16]\nC (i, n) [16, 4]\ninput_projection.bias (i) [16]\ninput_projection.weight (i, d) [16, 8]\n";
 
-/// Writes the package and runs it; the reports lie in the folder, which is returned.
-pub fn run(name: &str, cases: &[(&str, &str)], reports: &[&str]) -> PathBuf {
+/// A folder below `target/` for a package, empty.
+pub fn folder(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("reports").join(name);
     let _ = fs::remove_dir_all(&folder);
+    folder
+}
+
+/// Writes a package's cases.
+pub fn package(name: &str, cases: &[(&str, &str)]) -> PathBuf {
+    let folder = folder(name);
     for (case, text) in cases {
-        write(&folder.join(format!("cases/{}.yaml", case.replace("::", "/"))), text);
+        write(&folder, &format!("cases/{}.yaml", case.replace("::", "/")), text);
     }
     if cases.iter().any(|(case, _)| *case == "mamba2::changed") {
-        write(&folder.join("snapshots/mamba2/changed.snap"), LOCKED);
+        write(&folder, "snapshots/mamba2/changed.snap", LOCKED);
     }
-    let reports: Vec<String> = reports.iter().map(|report| format!(" --report {report}")).collect();
+    folder
+}
+
+/// Runs a package's tests or its command line in a child process: its exit code and what it says.
+pub fn run(folder: &Path, words: &str, variables: &[(&str, &str)]) -> (i32, String) {
     let mut child = Command::new(std::env::current_exe().unwrap());
     child.args(["child", "--exact", "--nocapture", "--test-threads=1"]);
-    child
-        .env_remove("SHAPELOCK_REPORT")
-        .env_remove("SHAPELOCK_POINT")
-        .env("RUST_LIB_BACKTRACE", "1");
-    child.env("SHAPELOCK_TEST_CHILD", format!("cli check{}", reports.concat()));
-    let output = child.env("CARGO_MANIFEST_DIR", &folder).output().unwrap();
-    write(&folder.join("stdout"), &String::from_utf8(output.stdout).unwrap());
-    folder
+    for (name, _) in std::env::vars_os() {
+        let name = name.to_string_lossy();
+        if ["SHAPELOCK_", "GITHUB_", "NEXTEST", "INSTA_"]
+            .iter()
+            .any(|start| name.starts_with(start))
+        {
+            child.env_remove(&*name);
+        }
+    }
+    child.env("SHAPELOCK_TEST_CHILD", words).env("CARGO_MANIFEST_DIR", folder);
+    child.env("RUST_LIB_BACKTRACE", "1").env("INSTA_OUTPUT", "none").env("INSTA_UPDATE", "no");
+    let output = child.envs(variables.iter().copied()).output().unwrap();
+    let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
+    (output.status.code().unwrap(), text.concat())
 }
 
 pub fn read(folder: &Path, file: &str) -> String {
     fs::read_to_string(folder.join(file)).unwrap_or_else(|error| panic!("{file}: {error}"))
 }
 
-fn write(path: &Path, text: &str) {
+pub fn write(folder: &Path, file: &str, text: &str) {
+    let path = folder.join(file);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(path, text).unwrap();
 }

@@ -21,7 +21,7 @@ pub enum Node<'a> {
 }
 
 /// Boxes within boxes that are drawn.
-const DEPTH: usize = 3;
+const DEPTH: usize = 4;
 /// Passes up to this length are drawn whole.
 const WHOLE: usize = 60;
 /// Steps drawn before and after a wrong one in a longer pass.
