@@ -174,8 +174,8 @@ test("texts have the contrast of WCAG AA in both themes", async () => {
       };
       const behind = (one) => {
         const box = one.closest(".step, .flow g")?.querySelector("rect");
-        const fill = box && one instanceof SVGElement ? channels(getComputedStyle(box).fill) : [0, 0, 0, 0];
-        if (fill[3] === 255) return fill;
+        const fill = box && one instanceof SVGElement ? getComputedStyle(box).fill : "none";
+        if (fill !== "none") return channels(fill);
         for (let at = one; at; at = at.parentElement) {
           const colour = channels(getComputedStyle(at).backgroundColor);
           if (colour[3] === 255) return colour;

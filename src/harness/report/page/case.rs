@@ -19,7 +19,7 @@ pub fn section(at: usize, case: &str, trials: &[&Record], whole: bool) -> Markup
     html! {
         details class="case" id=(format!("c{at}")) data-bad[bad] open[bad && whole] {
             summary {
-                h3 { span class=(if bad { "sign bad" } else { "sign ok" }) { (if bad { "✗" } else { "✓" }) } (case) }
+                h3 { span class=(if bad { "sign bad" } else { "sign ok" }) { (if bad { "✗" } else { "✓" }) } span { (case) } }
                 span class="says" { (says(trials, &failed)) }
             }
             @if whole {

@@ -38,7 +38,7 @@
     const shows = (text, item) =>
       text.toLowerCase().includes(wanted) && (!only || !only.checked || "bad" in item.dataset);
     rows.forEach((row) => { row.hidden = !shows(row.cells[0].textContent, row); });
-    cases.forEach((one) => { one.hidden = !shows(one.querySelector("h3").textContent.slice(1), one); });
+    cases.forEach((one) => { one.hidden = !shows(one.querySelector("h3 > :last-child").textContent, one); });
     const shown = rows.filter((row) => !row.hidden).length;
     find("#found").textContent = shown === rows.length ? "" : `${shown} of ${rows.length} cases`;
   };
