@@ -8,6 +8,7 @@ mod choose;
 mod embedded;
 mod listing;
 mod style;
+mod table;
 mod trace;
 
 use std::path::{Path, PathBuf};
