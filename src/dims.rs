@@ -21,6 +21,7 @@
 //! ```
 
 mod axes;
+mod bound;
 mod condition;
 mod cursor;
 mod expr;

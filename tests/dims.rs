@@ -22,6 +22,10 @@ fn dims() -> Dims {
 #[case("ceil(l*q/q)", "l", 60)]
 #[case("ceil(60/16)", "4", 4)]
 #[case("ceil((l + 1)/(2*q))", "ceil((l + 1)/(2·q))", 2)]
+#[case("min(6, l)*b", "min(l, 6)·b", 48)]
+#[case("max(l - 70, 1)", "max(l - 70, 1)", 1)]
+#[case("min(max(3, 9), l - l)", "0", 0)]
+#[case("max(l, l)", "l", 60)]
 fn an_expression_has_a_text_and_a_value(
     #[case] text: &str,
     #[case] shown: &str,
@@ -38,6 +42,7 @@ fn an_expression_has_a_text_and_a_value(
 #[case("1 + l*b", "b·l + 1")]
 #[case("q*ceil(l/q)", "ceil(l/q)·q")]
 #[case("z*a*b", "b·a·z")]
+#[case("n*min(h + b, l)*b", "b·min(b + h, l)·n")]
 fn the_declared_order_is_one_text(#[case] text: &str, #[case] ordered: &str) -> Outcome {
     assert_eq!(text.parse::<Expr>()?.ordered_by(&dims()).to_string(), ordered);
     Ok(())
@@ -49,6 +54,7 @@ fn the_declared_order_is_one_text(#[case] text: &str, #[case] ordered: &str) -> 
 #[case("b ( g (h n) ) l-1", "(b, g·h·n, l - 1)", &[8, 512, 59])]
 #[case("2*i+2*g*n+h", "(2·i + 2·g·n + h)", &[2128])]
 #[case("b ceil(l/q) q", "(b, ceil(l/q), q)", &[8, 4, 16])]
+#[case("b min(l, q) n", "(b, min(l, q), n)", &[8, 16, 16])]
 #[case("b 1 (l-1)*n", "(b, 1, l·n - n)", &[8, 1, 944])]
 #[case("()", "()", &[])]
 fn a_contract_is_axes(
@@ -94,6 +100,8 @@ fn a_wrong_text_is_told_where_and_what_was_expected() {
         expr("4611686018427387904*l*2"),
         expr("b/2"),
         expr("and"),
+        expr("min"),
+        expr("min(l)"),
         expr(""),
         expr(&"(".repeat(40)),
         contract(""),

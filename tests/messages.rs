@@ -5,8 +5,10 @@ mod toys;
 use std::path::Path;
 
 use rstest::rstest;
+use shapelock::dims::Axes;
 use shapelock::harness::case::{Case, CasePath, DeviceKind};
 use shapelock::harness::check::{Check, Source, What};
+use shapelock::harness::law::Item;
 use shapelock::harness::outcome::Outcome;
 use shapelock::harness::report::{Context, failure};
 use shapelock::harness::snapshot::{Snapshot, render};
@@ -76,6 +78,8 @@ fn locked(subject: &str, lines: &str) -> Snapshot {
 #[case::disagreeing("disagreeing", Check::Scans, "")]
 #[case::failing_under_another_check("refused", Check::Gradients, "checks: [gradients, finite]")]
 #[case::error_at_another_step("refused", Check::Shapes, "expect: {error: mismatch, at: output}")]
+#[case::pooled_over_the_wrong_axis("pooled", Check::Shapes, "shapes: {output: b ceil((l-1)/2) n}")]
+#[case::an_error_where_the_law_ends("shortened", Check::Shapes, "")]
 fn each_finding_has_its_text(#[case] subject: &str, #[case] check: Check, #[case] lines: &str) {
     let name = std::thread::current().name().unwrap_or_default().to_owned();
     let name = name.rsplit("::").next().unwrap_or_default();
@@ -167,6 +171,27 @@ fn more_values_in_the_matrix_change_no_snapshot() {
     let few = render(&locked("right", "matrix: {batch: [4], seq: [5]}"));
     let many = render(&locked("right", "matrix: {batch: [4, 1, 7, 2], seq: [5, 2, 1, 9]}"));
     assert_eq!(few, many);
+}
+
+/// Laws of kinds that a reshape, a narrow or a cat makes, at lengths odd and even, short and long.
+#[rstest]
+#[case::window("windowed", "b min(l, 6) n")]
+#[case::half("halved", "b l ceil((d-1)/2)")]
+#[case::stride("strided", "b ceil((l-1)/2) n")]
+#[case::table("tabled", "b l 16*n+2")]
+fn the_law_of_each_kind_is_found(#[case] subject: &str, #[case] output: &str) {
+    let matrix = "matrix: {batch: [2, 1], seq: [9, 8, 6, 5, 4, 3, 2]}";
+    let law = locked(subject, matrix).sections.remove(0).law;
+    let wanted = Axes::parse_contract(output).expect("axes");
+    let Some(Item::Step(last)) = law.forward.last() else { panic!("a step") };
+    assert_eq!((last.name.as_str(), &last.axes), ("output", &wanted));
+}
+
+/// Where l is a multiple of d, a reshape across both looks as if it split one.
+#[test]
+fn a_product_before_a_reshape_that_mixes_is_not_missed() {
+    let case = case("merging", "matrix: {batch: [4], seq: [12, 5]}");
+    assert_eq!(outcome(&case, Check::Shapes, None).findings, []);
 }
 
 /// Sizes that coincide leave the symbols as they are: they come from runs in which all dims differ.

@@ -1,6 +1,8 @@
 //! The text of snapshots: lossless, and strict about what it reads.
+#[path = "common/seeded.rs"]
+mod seeded;
+
 use proptest::prelude::*;
-use proptest::test_runner::RngSeed;
 use rstest::rstest;
 use shapelock::harness::law::Item;
 use shapelock::harness::snapshot::{Section, Snapshot, merge, parse, render};
@@ -203,17 +205,8 @@ fn what_could_not_run_is_carried_over(
     }
 }
 
-/// The same values on every run; `PROPTEST_CASES` and `PROPTEST_RNG_SEED` look further.
-fn config() -> ProptestConfig {
-    let mut config = ProptestConfig::default();
-    if config.rng_seed == RngSeed::Random {
-        config.rng_seed = RngSeed::Fixed(176);
-    }
-    config
-}
-
 proptest! {
-    #![proptest_config(config())]
+    #![proptest_config(seeded::config())]
 
     #[test]
     fn no_text_is_misread(line in 0usize..15, from in any::<prop::sample::Index>(), to in "[ -~·×\n]{0,3}") {

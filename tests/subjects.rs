@@ -1,10 +1,13 @@
 //! The shipped subjects: what the harness is told of them holds.
 
 use candle_core::{DType, Device, Result, Tensor};
+use candle_nn::{Func, Module, VarBuilder, linear};
 use rstest::rstest;
 use serde_json::{Value, json};
+use shapelock::dims::Dims;
+use shapelock::harness::registry::Registry;
 use shapelock::harness::run::relative_error;
-use shapelock::harness::subject::Inputs;
+use shapelock::harness::subject::{ConfigProblem, Input, Inputs, Model, Outputs, Subject};
 use shapelock::harness::subjects::shipped;
 use shapelock::trace::params::Params;
 
@@ -57,5 +60,55 @@ fn a_model_reads_on_from_its_state(
     let parts = Tensor::cat(&[output(&first), output(&second)], 1)?;
     let error = relative_error(&parts, &output(&at_once))?;
     assert!(error <= 1e-12, "max|a-b| / max|b| = {error:e}, at most 1e-12");
+    Ok(())
+}
+
+/// A block as candle-transformers writes its ResNet: a closure whose lifetime is that of the `VarBuilder`.
+fn block(d: usize, vb: VarBuilder<'_>) -> Result<Func<'_>> {
+    let inner = linear(d, d, vb.pp("inner"))?;
+    Ok(Func::new(move |x| inner.forward(x)? + x)) // (b, l, d)
+}
+
+/// A model that is a closure and nothing else.
+struct Closed;
+
+#[derive(serde::Deserialize)]
+struct Width {
+    d: usize,
+}
+
+impl Subject for Closed {
+    type Config = Width;
+
+    fn name(&self) -> &str {
+        "closed"
+    }
+
+    fn dims(&self, config: &Width) -> std::result::Result<Dims, ConfigProblem> {
+        Ok(Dims::new().with("d", config.d))
+    }
+
+    fn inputs(&self, _: &Width) -> Vec<Input> {
+        vec![Input::floats("input", "b l d")]
+    }
+
+    fn build(&self, config: &Width, vb: VarBuilder<'static>) -> Result<Box<dyn Model>> {
+        let block = block(config.d, vb.pp("block"))?;
+        Ok(Box::new(move |inputs: &Inputs| {
+            Ok(Outputs::new().with("output", block.forward(inputs.get("input")?)?))
+        }))
+    }
+}
+
+/// A model that keeps a closure with the lifetime of its `VarBuilder` can be a subject.
+#[test]
+fn a_model_of_closures_is_a_subject() -> Result<()> {
+    let subjects = Registry::new().with(Closed);
+    let subject = subjects.get("closed").expect("it was added");
+    let config = json!({"d": 8});
+    let config = config.as_object().expect("a mapping");
+    let model = subject.build(config, Params::new(1).builder(DType::F64, &Device::Cpu))?;
+    let outputs = model.forward(&Inputs::new().with("input", features()?))?;
+    assert_eq!(outputs.get("output").expect("an output").dims(), [2, 7, 8]);
     Ok(())
 }

@@ -1,15 +1,17 @@
 //! One axis as a sum of products of dims.
 
+use super::bound::Bound;
 use super::{Dims, DimsError, is_symbol};
 
 /// Terms that an expression may have. Axes are short; the limit keeps products of sums from growing without bound.
 pub(super) const MAX_TERMS: usize = 32;
 /// Factors that one product may have.
 const MAX_FACTORS: usize = 32;
-/// Levels of `ceil` inside `ceil`.
-const MAX_CEILS: usize = 8;
+/// Levels of `ceil`, `min` and `max` inside one another.
+pub(super) const MAX_LEVELS: usize = 8;
 
-/// An axis: a sum of coefficient × product of dims and ceiling divisions, such as `2·i + 2·g·n + h` or `ceil(l/q)·q`.
+/// An axis: a sum of coefficient × product of dims, ceiling divisions and bounds, such as `2·i + 2·g·n + h`, `ceil(l/q)·q`
+/// or `min(l, 6)`.
 ///
 /// Sums and products are kept in normal form: like terms are merged, zero terms are gone. Two expressions are equal if
 /// their normal forms are, in whatever order they were written; text keeps the order as written, and
@@ -40,6 +42,8 @@ pub(super) struct Term {
 pub(super) enum Atom {
     Dim(String),
     Ceil(Box<Expr>, Box<Expr>),
+    /// The smaller or larger of two.
+    Bound(Bound, Box<Expr>, Box<Expr>),
 }
 
 impl Expr {
@@ -70,7 +74,7 @@ impl Expr {
         if let Some(quotient) = self.exact_quotient(divisor) {
             return quotient;
         }
-        if self.ceils().max(divisor.ceils()) >= MAX_CEILS {
+        if self.levels().max(divisor.levels()) >= MAX_LEVELS {
             return Self(Err(DimsError::Overflow));
         }
         Self::atom(Atom::Ceil(Box::new(self.clone()), Box::new(divisor.clone())))
@@ -96,11 +100,7 @@ impl Expr {
     pub fn symbols(&self) -> Vec<&str> {
         let mut symbols = vec![];
         for factor in self.terms().iter().flat_map(|term| &term.factors) {
-            let found = match factor {
-                Atom::Dim(symbol) => vec![symbol.as_str()],
-                Atom::Ceil(value, by) => [value.symbols(), by.symbols()].concat(),
-            };
-            for symbol in found {
+            for symbol in factor.symbols() {
                 if !symbols.contains(&symbol) {
                     symbols.push(symbol);
                 }
@@ -134,7 +134,7 @@ impl Expr {
         self.0.as_ref().err()
     }
 
-    fn atom(atom: Atom) -> Self {
+    pub(super) fn atom(atom: Atom) -> Self {
         Self(Ok(vec![Term { factors: vec![atom], coefficient: 1 }]))
     }
 
@@ -181,11 +181,13 @@ impl Expr {
         quotients.collect::<Option<Vec<_>>>().map(Self::sum)
     }
 
-    fn ceils(&self) -> usize {
+    pub(super) fn levels(&self) -> usize {
         let factors = self.terms().iter().flat_map(|term| &term.factors);
         let levels = factors.map(|factor| match factor {
             Atom::Dim(_) => 0,
-            Atom::Ceil(value, by) => 1 + value.ceils().max(by.ceils()),
+            Atom::Ceil(left, right) | Atom::Bound(_, left, right) => {
+                1 + left.levels().max(right.levels())
+            }
         });
         levels.max().unwrap_or(0)
     }
@@ -212,6 +214,7 @@ impl Atom {
                 let value = dims.get(symbol).ok_or_else(unknown)?;
                 i64::try_from(value).map_err(|_| DimsError::Overflow)
             }
+            Atom::Bound(bound, left, right) => bound.eval(left, right, dims),
             Atom::Ceil(value, by) => match by.eval(dims)? {
                 divisor @ 1.. => Ok(ceil_div(value.eval(dims)?, divisor)),
                 value => {
@@ -225,7 +228,9 @@ impl Atom {
     pub(super) fn symbols(&self) -> Vec<&str> {
         match self {
             Atom::Dim(symbol) => vec![symbol],
-            Atom::Ceil(value, by) => [value.symbols(), by.symbols()].concat(),
+            Atom::Ceil(left, right) | Atom::Bound(_, left, right) => {
+                [left.symbols(), right.symbols()].concat()
+            }
         }
     }
 }

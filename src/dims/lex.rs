@@ -9,7 +9,7 @@ const SIGNS: [&str; 16] =
     ["==", "!=", "<=", ">=", "<", ">", "+", "-", "·", "*", "/", "(", ")", ",", "=", "!"];
 
 /// Words that no dim may be called.
-const WORDS: [&str; 3] = ["ceil", "and", "or"];
+const WORDS: [&str; 5] = ["ceil", "min", "max", "and", "or"];
 
 /// Text that is no expression, no axes or no condition.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -24,7 +24,7 @@ pub struct ParseError {
 }
 
 /// Whether `text` can be the symbol of a dim: a letter or `_`, then letters, digits or `_`, all ASCII, and none of the
-/// words `ceil`, `and`, `or`.
+/// words `ceil`, `min`, `max`, `and`, `or`.
 pub fn is_symbol(text: &str) -> bool {
     let first = |c: char| c.is_ascii_alphabetic() || c == '_';
     text.starts_with(first) && text.chars().all(in_word) && !WORDS.contains(&text)

@@ -13,9 +13,9 @@ impl Expr {
         let place = |symbol: &str| dims.position(symbol).unwrap_or(usize::MAX);
         let key = |atom: &Atom| match atom {
             Atom::Dim(symbol) => (place(symbol), symbol.clone()),
-            Atom::Ceil(..) => {
+            Atom::Ceil(..) | Atom::Bound(..) => {
                 let first = atom.symbols().into_iter().map(place).min();
-                // A `ceil` is no symbol; `~` puts it after the dim that it starts with.
+                // What is no symbol comes last: `~` puts it after the dim that it starts with.
                 (first.unwrap_or(usize::MAX), format!("~{atom}"))
             }
         };
@@ -40,6 +40,10 @@ impl Atom {
             Atom::Dim(_) => self.clone(),
             Atom::Ceil(value, by) => {
                 Atom::Ceil(Box::new(value.ordered_by(dims)), Box::new(by.ordered_by(dims)))
+            }
+            Atom::Bound(bound, left, right) => {
+                let (left, right) = (left.ordered_by(dims), right.ordered_by(dims));
+                Atom::Bound(*bound, Box::new(left), Box::new(right))
             }
         }
     }

@@ -5,10 +5,11 @@
 //! part       = expr comparison expr | "(" condition ")"
 //! expr       = [ "-" ] product { ( "+" | "-" ) product }
 //! product    = factor { ( "·" | "*" ) factor }
-//! factor     = number | dim | "ceil(" product "/" factor ")" | "(" expr ")"
+//! factor     = number | dim | "ceil(" product "/" factor ")" | ( "min(" | "max(" ) expr "," expr ")" | "(" expr ")"
 //! axes       = "(" [ expr { "," expr } ] ")"
 //! contract   = "()" | axis { axis }            an axis is an expr without spaces, `(h p)` is h·p
 //! ```
+use super::bound::Bound;
 use super::cursor::Parser;
 use super::lex::Token;
 use super::{Comparison, Condition, Expr};
@@ -170,6 +171,11 @@ impl Parser<'_> {
                 self.expect("(")?;
                 self.nested(Self::division)?
             }
+            Some(Token::Word(word)) if Bound::ALL.iter().any(|bound| bound.word() == word) => {
+                self.next += 1;
+                self.expect("(")?;
+                self.nested(Self::bound)?
+            }
             Some(Token::Word(symbol)) if is_symbol(symbol) => {
                 self.next += 1;
                 Expr::dim(symbol)
@@ -193,6 +199,18 @@ impl Parser<'_> {
         let by = self.right(Self::factor)?;
         self.expect(")")?;
         Ok(value.ceil_div(&by))
+    }
+
+    /// What stands after `min(` or `max(`, with the closing parenthesis.
+    fn bound(&mut self) -> Result<Expr, ParseError> {
+        let word = self.next.checked_sub(2).and_then(|at| self.lexemes.get(at));
+        let named = |bound: &Bound| word.is_some_and(|w| w.token == Token::Word(bound.word()));
+        let bound = Bound::ALL.into_iter().find(named).unwrap_or(Bound::Min);
+        let left = self.expr()?;
+        self.expect(",")?;
+        let right = self.expr()?;
+        self.expect(")")?;
+        Ok(bound.of(&left, &right))
     }
 
     /// What stands after `(`, with the closing parenthesis.

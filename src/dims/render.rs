@@ -45,6 +45,7 @@ impl fmt::Display for Atom {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Atom::Dim(symbol) => f.write_str(symbol),
+            Atom::Bound(bound, left, right) => write!(f, "{}({left}, {right})", bound.word()),
             Atom::Ceil(value, by) => {
                 f.write_str("ceil(")?;
                 side(f, value, is_product(value))?;

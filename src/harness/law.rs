@@ -101,8 +101,14 @@ pub enum Unlawful {
 
 /// Infers the law that all witness runs obey; the first is the base. `sizes` are the symbols that a matrix varies.
 ///
-/// The runs after the first `strict` ones only help to tell expressions apart: one of another structure is left out.
-pub fn infer(runs: &[Observation], strict: usize, sizes: &[&str]) -> (Law, Vec<Unlawful>) {
+/// The runs after the first `strict` ones only help to tell expressions apart: one of another structure is left out. Those
+/// after the first `long` ones are of few steps, and tell no more than what a length bounds.
+pub fn infer(
+    runs: &[Observation],
+    strict: usize,
+    long: usize,
+    sizes: &[&str],
+) -> (Law, Vec<Unlawful>) {
     let Some(base) = runs.first() else {
         return Default::default();
     };
@@ -117,7 +123,8 @@ pub fn infer(runs: &[Observation], strict: usize, sizes: &[&str]) -> (Law, Vec<U
         }
     }
     let lists: Vec<&[Folded]> = alike.iter().map(|&i| folded[i].as_slice()).collect();
-    let fit = Fit::new(alike.iter().map(|&i| &runs[i].dims), sizes);
+    let long = alike.iter().filter(|&&i| i < long).count();
+    let fit = Fit::new(alike.iter().map(|&i| &runs[i].dims), long, sizes);
     let seen: Vec<&Observation> = alike.iter().map(|&i| &runs[i]).collect();
     let mut inference = Inference { fit, runs: seen, unlawful };
     let forward = inference.items(&lists);

@@ -3,7 +3,7 @@
 use candle_core::{DType, Device};
 
 use super::case::{Case, DType as CaseDType, DeviceKind};
-use super::law::witness::{Witness, choose};
+use super::law::witness::{Kind, Witness, choose};
 use super::law::{Item, Law, Unlawful, infer};
 use super::plan::{Point, VariantPlan};
 use super::run::{Depth, Observation, Setup, observe, relative_error, same_bits, unwatched};
@@ -112,18 +112,18 @@ pub fn inferred(
 ) -> Result<Study, InternalsChanged> {
     let fixed = regime(case, variant);
     let mut chosen = choose(subject, &variant.config, &fixed);
-    let (mut runs, mut strict) = witnesses(case, subject, &chosen)?;
+    let (mut runs, mut kinds) = witnesses(case, subject, &chosen)?;
     if !runs.first().is_some_and(works) {
         let own = variant.points.first().map(|p| p.dims.clone()).unwrap_or_default();
         let of_case = choose(subject, &variant.config, &own);
-        let (again, of_them) = witnesses(case, subject, &of_case)?;
+        let (again, their) = witnesses(case, subject, &of_case)?;
         if again.first().is_some_and(works) {
-            (chosen, runs, strict) = (of_case, again, of_them);
+            (chosen, runs, kinds) = (of_case, again, their);
         }
     }
     let works = runs.first().is_some_and(works);
     let sizes: Vec<&str> = subject.sizes().into_iter().map(|(_, symbol)| symbol).collect();
-    let (inferred, unlawful) = infer(&runs, strict, &sizes);
+    let (inferred, unlawful) = infer(&runs, kinds.strict, kinds.long, &sizes);
     let (law, begun, unlawful) = match works {
         true => (inferred, Law::default(), unlawful),
         false => (Law::default(), inferred, Vec::new()),
@@ -184,28 +184,40 @@ fn watched(
     Ok(differs.into_iter().next())
 }
 
-/// The witness runs that tell something, and how many of them have to agree in structure.
+/// How many of the witness runs, which stand in this order, are of each kind.
+#[derive(Clone, Copy, Default)]
+struct Kinds {
+    /// Have to agree in structure.
+    strict: usize,
+    /// Have lengths at which loops repeat, the strict ones included.
+    long: usize,
+}
+
+/// The witness runs that tell something.
 fn witnesses(
     case: &Case,
     subject: &dyn AnySubject,
     chosen: &[Witness],
-) -> Result<(Vec<Observation>, usize), InternalsChanged> {
+) -> Result<(Vec<Observation>, Kinds), InternalsChanged> {
     let run = |w: &Witness| {
         observe(subject, &witness_setup(w, case.seed), Depth::Forward).map(|(run, _)| run)
     };
-    let Some((base, others)) = chosen.split_first() else { return Ok((Vec::new(), 0)) };
+    let Some((base, others)) = chosen.split_first() else {
+        return Ok((Vec::new(), Kinds::default()));
+    };
     let mut runs = vec![run(base)?];
-    let mut strict = 1;
+    let mut kinds = Kinds { strict: 1, long: 1 };
     for witness in others {
         let other = run(witness)?;
         // A bumped dim that the model refuses tells nothing about the law, and one that ends as the base does tells
         // what holds up to there.
         if works(&other) == works(&runs[0]) {
-            strict += usize::from(!witness.beside);
+            kinds.strict += usize::from(witness.kind == Kind::Strict);
+            kinds.long += usize::from(witness.kind != Kind::Short);
             runs.push(other);
         }
     }
-    Ok((runs, strict))
+    Ok((runs, kinds))
 }
 
 /// Sizes that the case keeps at one: what a model does at 1 may be another path.

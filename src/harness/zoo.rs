@@ -16,13 +16,13 @@ const MARK: &str = "~fault";
 /// A call may stretch over some lines: the mark stands on one of them.
 const LINES_OF_A_CALL: usize = 4;
 
-/// Runs a trial, of a known fault or not.
+/// Runs a trial, of a known fault or not; `binary` is the test binary that runs it again.
 ///
 /// # Errors
 /// Those of [`trial::run`].
-pub fn run(of: &Trial<'_>) -> Result<Outcome, TrialError> {
+pub fn run(of: &Trial<'_>, binary: &str) -> Result<Outcome, TrialError> {
     match (of.check, &of.case.fault) {
-        (Check::Caught, Some(fault)) => caught(of, fault),
+        (Check::Caught, Some(fault)) => caught(of, fault, binary),
         _ => trial::run(of),
     }
 }
@@ -32,29 +32,31 @@ pub fn run(of: &Trial<'_>) -> Result<Outcome, TrialError> {
 ///
 /// # Errors
 /// Those of [`trial::run`].
-fn caught(trial: &Trial<'_>, fault: &Fault) -> Result<Outcome, TrialError> {
+fn caught(trial: &Trial<'_>, fault: &Fault, binary: &str) -> Result<Outcome, TrialError> {
     let mut outcome = Outcome::default();
     if let Some(twin) = &fault.twin {
-        outcome.findings.extend(unclean(trial, fault, twin)?);
+        outcome.findings.extend(unclean(trial, fault, twin, binary)?);
     }
     let mut texts = Vec::new();
     for name in &fault.caught_by {
         let Some(check) = Check::named(&name.value) else { continue };
         let of_fault = trial::run(&Trial { check, ..*trial })?;
         outcome.points = of_fault.points.clone();
-        outcome.findings.extend(verdict(trial, fault, check, &of_fault));
-        texts.push(text(trial.case, check, &of_fault));
+        let text = text(trial.case, check, &of_fault, binary);
+        outcome.findings.extend(verdict(trial, fault, (check, &text), &of_fault));
+        texts.push(text);
     }
     outcome.text = Some(filtered(&texts.join("\n")));
     Ok(outcome)
 }
 
-/// What the default checks, and those that catch the fault, find in the right twin. Many cases name the same one, at the same points: what was found is
-/// kept for them.
+/// What the default checks, and those that catch the fault, find in the right twin. Many cases name the same one, at the
+/// same points: what was found is kept for them.
 fn unclean(
     trial: &Trial<'_>,
     fault: &Fault,
     twin: &Spanned<String>,
+    binary: &str,
 ) -> Result<Vec<Finding>, TrialError> {
     static KNOWN: Mutex<BTreeMap<String, Vec<Finding>>> = Mutex::new(BTreeMap::new());
     let case = Case { subject: twin.value.clone(), fault: None, ..trial.case.clone() };
@@ -74,7 +76,7 @@ fn unclean(
     all.extend(also);
     for check in all {
         let of_twin = trial::run(&Trial { case: &case, check, baseline: None, ..*trial })?;
-        let text = || text(&case, check, &of_twin);
+        let text = || text(&case, check, &of_twin, binary);
         let first = of_twin.findings.first();
         let expected = || format!("the twin `{}` passes", case.subject);
         findings.extend(first.map(|found| not_caught(found, expected(), text())));
@@ -83,8 +85,13 @@ fn unclean(
     Ok(findings)
 }
 
-/// What a check of the faulty subject did not do as the case says.
-fn verdict(trial: &Trial<'_>, fault: &Fault, check: Check, found: &Outcome) -> Option<Finding> {
+/// What a check of the faulty subject, whose text is `whole`, did not do as the case says.
+fn verdict(
+    trial: &Trial<'_>,
+    fault: &Fault,
+    (check, whole): (Check, &str),
+    found: &Outcome,
+) -> Option<Finding> {
     let nothing = Finding {
         check: Check::Caught,
         variant: "plain".into(),
@@ -104,17 +111,16 @@ fn verdict(trial: &Trial<'_>, fault: &Fault, check: Check, found: &Outcome) -> O
     };
     let step = fault.at(check.name());
     let at = |finding: &&Finding| step.is_none_or(|step| finding.what.concerns(step));
-    let whole = text(trial.case, check, found);
     let Some(finding) = found.findings.iter().find(at) else {
         let step = step.unwrap_or_default();
         let expected = format!("`{}` catches it at `{step}`", check.name());
-        return Some(not_caught(first, expected, whole));
+        return Some(not_caught(first, expected, whole.to_owned()));
     };
     // The cause is what the first check says; another one may know none.
     let says_cause = fault.caught_by.first().is_some_and(|name| name.value == check.name());
     let cause = fault.cause.as_ref().filter(|cause| says_cause && !whole.contains(cause.as_str()));
     if let Some(cause) = cause {
-        return Some(not_caught(finding, format!("the text says `{cause}`"), whole));
+        return Some(not_caught(finding, format!("the text says `{cause}`"), whole.to_owned()));
     }
     // A check that is given no step, where another one is, may see the fault far from its line.
     if step.is_none() && !fault.at.is_empty() {
@@ -132,7 +138,7 @@ fn verdict(trial: &Trial<'_>, fault: &Fault, check: Check, found: &Outcome) -> O
     if marked || between() || looped() || elsewhere() || in_library() {
         return None;
     }
-    Some(not_caught(finding, format!("the line is the one marked `{MARK}`"), whole))
+    Some(not_caught(finding, format!("the line is the one marked `{MARK}`"), whole.to_owned()))
 }
 
 fn not_caught(like: &Finding, expected: String, actual: String) -> Finding {
@@ -168,16 +174,10 @@ fn marked_between(before: &Place, after: &Place) -> bool {
 }
 
 /// What a failed check says, for people.
-fn text(case: &Case, check: Check, outcome: &Outcome) -> String {
+fn text(case: &Case, check: Check, outcome: &Outcome, binary: &str) -> String {
     let trial = format!("{}::{}", case.path, check.name());
-    let context = Context {
-        trial: &trial,
-        device: "cpu",
-        skipped: &[],
-        snapshot: None,
-        texts: None,
-        binary: "cases",
-    };
+    let context =
+        Context { trial: &trial, device: "cpu", skipped: &[], snapshot: None, texts: None, binary };
     let whole = report::failure(case, outcome, &context);
     // The check is none of the case's trials; what runs it again is.
     let again = format!("-- {}::{} --exact", case.path, Check::Caught.name());

@@ -28,9 +28,14 @@ impl Package {
     }
 
     pub fn contract(&self, name: &str, shapes: &str) {
+        self.append(name, &format!("shapes: {{{shapes}}}\n"));
+    }
+
+    /// Adds fields to a case.
+    pub fn append(&self, name: &str, fields: &str) {
         let file = self.0.path().join(format!("cases/{name}.yaml"));
         let text = fs::read_to_string(&file).unwrap();
-        fs::write(file, format!("{text}shapes: {{{shapes}}}\n")).unwrap();
+        fs::write(file, text + fields).unwrap();
     }
 
     pub fn run(&self, words: &str, variables: &[(&str, &str)]) -> Run {

@@ -26,7 +26,7 @@ struct Toy {
 
 /// All toys.
 pub fn registry() -> Registry {
-    let toys: [(&'static str, Forward); 17] = [
+    let toys: [(&'static str, Forward); 24] = [
         ("refactored", refactored),
         ("detouring", detouring),
         ("widened", widened),
@@ -37,6 +37,13 @@ pub fn registry() -> Registry {
         ("timeless", timeless),
         ("joining", joining),
         ("rooted", rooted),
+        ("windowed", windowed),
+        ("halved", halved),
+        ("strided", strided),
+        ("tabled", tabled),
+        ("pooled", pooled),
+        ("shortened", shortened),
+        ("merging", merging),
         ("refused", refused),
         ("irreversible", irreversible),
         ("panicking", panicking),
@@ -132,6 +139,52 @@ fn rooted(x: &Tensor, w: &Tensor) -> Result<Tensor> {
     let y = right(x, w)?; // (b, l, n)
     let l = y.dim(1)?;
     y.narrow(1, 0, l.isqrt())
+}
+
+/// The last steps, six at most.
+fn windowed(x: &Tensor, w: &Tensor) -> Result<Tensor> {
+    let y = right(x, w)?; // (b, l, n)
+    let kept = y.dim(1)?.min(6);
+    y.narrow(1, y.dim(1)? - kept, kept) // (b, min(l, 6), n)
+}
+
+/// Half of the features, rounded down.
+fn halved(x: &Tensor, w: &Tensor) -> Result<Tensor> {
+    let y = right(x, w)?; // (b, l, n)
+    y.broadcast_matmul(&w.t()?.narrow(1, 0, w.dim(0)? / 2)?) // (b, l, floor(d/2))
+}
+
+/// Every second step but the first: at odd lengths as many as `ceil(l/2) - 1`, and at even ones too few for it.
+fn strided(x: &Tensor, w: &Tensor) -> Result<Tensor> {
+    let y = right(x, w)?; // (b, l, n)
+    y.narrow(1, 0, y.dim(1)? / 2) // (b, floor(l/2), n)
+}
+
+/// As many columns as sixteen states and two more.
+fn tabled(x: &Tensor, w: &Tensor) -> Result<Tensor> {
+    let y = right(x, w)?; // (b, l, n)
+    let all = Tensor::cat(&[&y; 16], 2)?; // (b, l, 16·n)
+    Tensor::cat(&[&all, &y.narrow(2, 0, 2)?], 2) // (b, l, 16·n + 2)
+}
+
+/// A pool over pairs of features instead of pairs of steps.
+fn pooled(x: &Tensor, w: &Tensor) -> Result<Tensor> {
+    let y = right(x, w)?.unsqueeze(1)?; // (b, 1, l, n)
+    y.avg_pool2d((1, 2))?.squeeze(1) // (b, l, floor(n/2))
+}
+
+/// Without the first two steps: there is nothing to be had of one.
+fn shortened(x: &Tensor, w: &Tensor) -> Result<Tensor> {
+    let y = right(x, w)?; // (b, l, n)
+    let kept = y.dim(1)?.checked_sub(2).ok_or_else(|| Error::Msg("too few steps".into()))?;
+    y.narrow(1, 2, kept) // (b, l - 2, n)
+}
+
+/// A product whose result is read across its axes.
+fn merging(x: &Tensor, w: &Tensor) -> Result<Tensor> {
+    let (b, l, d) = x.dims3()?;
+    let mixed = tap("merged", attention(x)?.reshape((b, d, l))?)?; // (b, d, l)
+    right(&mixed.transpose(1, 2)?, w) // (b, l, n)
 }
 
 fn refused(x: &Tensor, w: &Tensor) -> Result<Tensor> {

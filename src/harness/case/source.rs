@@ -7,6 +7,9 @@ use super::tree::{self, Node, Problem};
 /// Bytes that a case file may have.
 pub(super) const MAX_BYTES: u64 = 1 << 20;
 
+/// Characters of one quotation in a message.
+const MAX_QUOTE: usize = 80;
+
 /// Characters of a message: it may quote text of any length from the file.
 const MAX_MESSAGE: usize = 500;
 
@@ -83,11 +86,21 @@ fn not_utf8(file: &Path, bytes: &[u8], error: &std::str::Utf8Error) -> CaseError
 fn place(file: &Path, text: &str, problem: Problem) -> CaseError {
     let Problem { at, message, help } = problem;
     let excerpt = line(text, at.line).map(str::to_owned);
+    let (message, help) = (short_quotes(&message), help.map(|help| short_quotes(&help)));
     let message = match message.char_indices().nth(MAX_MESSAGE) {
         Some((end, _)) => format!("{}…", message.get(..end).unwrap_or_default()),
         None => message,
     };
     CaseError { file: file.to_owned(), at: Some(at), excerpt, message, help }
+}
+
+/// The text with what stands between two backticks cut to its beginning.
+fn short_quotes(text: &str) -> String {
+    let short = |(i, part): (usize, &str)| match part.char_indices().nth(MAX_QUOTE) {
+        Some((end, _)) if i % 2 == 1 => format!("{}…", part.get(..end).unwrap_or_default()),
+        _ => part.to_owned(),
+    };
+    text.split('`').enumerate().map(short).collect::<Vec<_>>().join("`")
 }
 
 fn line(text: &str, line: usize) -> Option<&str> {

@@ -2,12 +2,14 @@
 
 use candle_core::{Result, Tensor};
 
-use super::What;
 use super::disagreement::{First, Inconclusive};
-use super::pairs::{Stop, first_apart};
+use super::pairs::{Pairs, Stop, Verdict, first_apart};
+use super::{Finding, What};
 use crate::dims::Dims;
+use crate::harness::plan::Point;
 use crate::harness::run::slices::{Grown, InputAxes, altered, input_axes};
 use crate::harness::run::{Named, Pass, Rig, Setup, apart};
+use crate::harness::study::StudyError;
 use crate::harness::subject::{AnySubject, Inputs};
 
 /// A model, one pass of it, and the axes along one dim.
@@ -26,6 +28,30 @@ pub struct Along {
     pub n: usize,
     /// All dims of the point.
     pub dims: Dims,
+}
+
+/// The size that counts places of a sequence.
+const SIZE: &str = "seq";
+/// One place has no past, and cannot be cut.
+const LEAST: usize = 2;
+
+/// What a check finds at the points, each run along its sequence; a model that reads none has nothing to be found.
+///
+/// # Errors
+/// A device that cannot be opened.
+pub fn findings(
+    of: &Pairs<'_>,
+    verdict: impl Fn(Along, &Point) -> Verdict,
+) -> std::result::Result<Vec<Finding>, StudyError> {
+    let Some(symbol) = of.symbol(SIZE) else { return Ok(Vec::new()) };
+    of.findings(Point::clone, |point, setup| {
+        if point.dims.get(&symbol).unwrap_or(1) < LEAST {
+            let symbol = symbol.clone();
+            return Err(Stop::inconclusive(Inconclusive::TooShort { symbol, least: LEAST }));
+        }
+        let along = Along::new(of.subject, setup, &symbol)?;
+        if along.is_empty() { Ok(()) } else { verdict(along, point) }
+    })
 }
 
 impl Along {

@@ -6,34 +6,18 @@
 use candle_core::{Result, Tensor};
 
 use super::Finding;
-use super::along::Along;
-use super::disagreement::{Claim, Inconclusive};
-use super::pairs::{Held, Pairs, Stop, Verdict};
-use crate::harness::plan::Point;
+use super::along::{Along, findings};
+use super::disagreement::Claim;
+use super::pairs::{Held, Pairs, Verdict};
 use crate::harness::run::Named;
 use crate::harness::study::StudyError;
-
-/// The size that counts places.
-const SIZE: &str = "seq";
-/// One place has no past.
-const LEAST: usize = 2;
 
 /// Where the past depends on the future.
 ///
 /// # Errors
 /// A device that cannot be opened.
 pub fn causal(of: &Pairs<'_>) -> std::result::Result<Vec<Finding>, StudyError> {
-    let Some(symbol) = of.symbol(SIZE) else { return Ok(Vec::new()) };
-    let length = |point: &Point| point.dims.get(&symbol).unwrap_or(1);
-    of.findings(Point::clone, |point, setup| {
-        if length(point) < LEAST {
-            let symbol = symbol.clone();
-            return Err(Stop::inconclusive(Inconclusive::TooShort { symbol, least: LEAST }));
-        }
-        let along = Along::new(of.subject, setup, &symbol)?;
-        if along.is_empty() {
-            return Ok(());
-        }
+    findings(of, |along, _| {
         along.reach((0, along.n))?;
         for from in places(along.n) {
             past_stays(&along, from)?;

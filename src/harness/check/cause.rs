@@ -26,7 +26,8 @@ pub struct Cause {
 /// An op that joined pieces, as far as it explains a shape.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Culprit {
-    /// `joined` for a cat, `stacked` for pieces that got a new axis first, `reduced` for a sum or mean.
+    /// `joined` for a cat, `stacked` for pieces that got a new axis first, `reduced` for a sum or mean, `pooled` for a
+    /// pool.
     pub verb: &'static str,
     /// How many pieces.
     pub pieces: usize,

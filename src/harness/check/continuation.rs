@@ -6,19 +6,14 @@
 use candle_core::{Result, Tensor};
 
 use super::Finding;
-use super::along::Along;
+use super::along::{Along, findings};
 use super::disagreement::{Claim, First, Inconclusive};
 use super::pairs::{Held, Pairs, Stop, Verdict, bare};
-use crate::harness::plan::Point;
 use crate::harness::run::slices::{joined, narrowed};
 use crate::harness::run::{Named, Pass};
 use crate::harness::study::StudyError;
 use crate::harness::subject::{Inputs, State};
 
-/// The size that counts places.
-const SIZE: &str = "seq";
-/// One place cannot be cut.
-const LEAST: usize = 2;
 /// Up to which length a sequence is also read place by place.
 const SINGLE: usize = 128;
 
@@ -27,17 +22,7 @@ const SINGLE: usize = 128;
 /// # Errors
 /// A device that cannot be opened.
 pub fn continuation(of: &Pairs<'_>) -> std::result::Result<Vec<Finding>, StudyError> {
-    let Some(symbol) = of.symbol(SIZE) else { return Ok(Vec::new()) };
-    let length = |point: &Point| point.dims.get(&symbol).unwrap_or(1);
-    of.findings(Point::clone, |point, setup| {
-        if length(point) < LEAST {
-            let symbol = symbol.clone();
-            return Err(Stop::inconclusive(Inconclusive::TooShort { symbol, least: LEAST }));
-        }
-        let along = Along::new(of.subject, setup, &symbol)?;
-        if along.is_empty() {
-            return Ok(());
-        }
+    findings(of, |along, point| {
         let reading = Reading { along, tolerance: of.tolerance(point.dtype) };
         let left = reading.whole()?;
         for lengths in splits(reading.along.n) {

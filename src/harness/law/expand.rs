@@ -37,7 +37,10 @@ pub fn expand<'a>(law: &'a Law, base: &Dims, dims: &Dims) -> Result<Vec<Expected
                 let always = |j: usize| essence(&at_base[j]) == essence(&at_base[i]);
                 near.into_iter().any(|j| alike(j) && !always(j))
             };
-            !step.step.named && (step.step.mixing || degenerate || like_a_neighbour())
+            // Where extents divide one another, a reshape that mixes looks as if it did not, and takes in what is before.
+            let flows_on = || steps.get(i + 1).is_some_and(|next| next.step.mixing);
+            let may_fold = || degenerate || like_a_neighbour() || flows_on();
+            !step.step.named && (step.step.mixing || may_fold())
         })
         .collect();
     for (step, may_miss) in steps.iter_mut().zip(identity) {

@@ -4,13 +4,17 @@
 //! gives the axis's extent in every run. Since each dim that can be varied was, by itself, few expressions survive; of
 //! these the simplest is taken: a dim, a product, a ceil division, a sum of few, a constant last where a dim would do.
 
+mod bounds;
 mod forms;
+mod sums;
 
 use std::cell::RefCell;
 use std::collections::HashMap;
 
 use crate::dims::{Dims, Expr};
+use bounds::Bounds;
 use forms::{by_constants, ceilings, products};
+use sums::small;
 
 type Extents = Vec<i64>;
 
@@ -24,6 +28,8 @@ pub struct Fit {
     quotients: Vec<(Expr, Extents)>,
     /// The same by constants of the model, which fit by chance most easily and so come last.
     fixed: Vec<(Expr, Extents)>,
+    /// Forms that hold over the short runs too.
+    bounds: Bounds,
     /// The first product for its extents, for looking up what is left of a sum.
     by_extents: HashMap<Extents, usize>,
     known: RefCell<HashMap<Extents, Option<Expr>>>,
@@ -32,9 +38,11 @@ pub struct Fit {
 
 impl Fit {
     /// Over runs with these dims, the base first. `sizes` are the symbols that a case's matrix varies: these alone are
-    /// divided with rounding, as a sequence into chunks.
-    pub fn new<'a>(runs: impl IntoIterator<Item = &'a Dims>, sizes: &[&str]) -> Self {
-        let runs: Vec<&Dims> = runs.into_iter().collect();
+    /// divided with rounding, as a sequence into chunks. The runs after the first `long` ones are short, and only tell
+    /// whether a window is longer than the sequence.
+    pub fn new<'a>(runs: impl IntoIterator<Item = &'a Dims>, long: usize, sizes: &[&str]) -> Self {
+        let all: Vec<&Dims> = runs.into_iter().collect();
+        let runs = &all[..long.min(all.len())];
         let order = runs.first().map(|d| (*d).clone()).unwrap_or_default();
         let over = |e: &Expr| -> Option<Extents> { runs.iter().map(|d| e.eval(d).ok()).collect() };
         let named = order.iter().map(|(symbol, _)| Expr::dim(symbol));
@@ -63,6 +71,7 @@ impl Fit {
         });
         let by_dims: Vec<_> = by_dims.collect();
         let fixed = fixed.iter().cloned().chain(more).collect();
+        let bounds = Bounds::new(&all, long, &symbols, sizes);
         let mut by_extents = HashMap::new();
         for (i, (_, extents)) in products.iter().enumerate() {
             by_extents.entry(extents.clone()).or_insert(i);
@@ -72,6 +81,7 @@ impl Fit {
             products,
             quotients: by_dims,
             fixed,
+            bounds,
             by_extents,
             known: RefCell::default(),
             order,
@@ -84,7 +94,14 @@ impl Fit {
         if let Some(known) = self.known.borrow().get(&extents) {
             return known.clone();
         }
-        let found = self.search(&extents).map(|e| e.ordered_by(&self.order));
+        let long = extents.iter().take(self.bounds.long).copied().collect();
+        let plain = self.search(&long);
+        // What the short runs do not obey is bounded, or else is no law of theirs.
+        let found = match plain {
+            Some(plain) if self.bounds.obey(&plain, &extents) => Some(plain),
+            plain => self.bounds.search(&extents).or(plain),
+        };
+        let found = found.map(|e| e.ordered_by(&self.order));
         self.known.borrow_mut().insert(extents, found.clone());
         found
     }
@@ -97,6 +114,7 @@ impl Fit {
             .or_else(|| constant(extents))
             .or_else(|| self.multiple(extents))
             .or_else(|| self.two_terms(extents))
+            .or_else(|| self.multiple_and_rest(extents))
             .or_else(quotient)
             .or_else(|| self.three_terms(extents))
             .or_else(|| self.quotient_and_constant(extents))
@@ -115,61 +133,17 @@ impl Fit {
         })
     }
 
-    fn two_terms(&self, extents: &Extents) -> Option<Expr> {
-        self.terms().find_map(|(e, x)| Some(e + self.term(&minus(extents, &x))?))
-    }
-
-    fn three_terms(&self, extents: &Extents) -> Option<Expr> {
-        let short: Vec<_> = self.terms().collect();
-        short.iter().enumerate().find_map(|(i, (e, x))| {
-            let rest = minus(extents, x);
-            short[i..].iter().find_map(|(f, y)| {
-                let last = self.term(&minus(&rest, y))?;
-                Some(e.clone() + f.clone() + last)
-            })
-        })
-    }
-
     fn quotient_and_constant(&self, extents: &Extents) -> Option<Expr> {
         self.quotients.iter().filter(|(e, _)| degree(e) <= 2).find_map(|(e, x)| {
             let rest = constant(&minus(extents, x)).filter(|_| small(&minus(extents, x)))?;
             Some(e.clone() + rest)
         })
     }
-
-    /// What a sum may begin with: products of up to two dims, once or twice; single dims first.
-    fn terms(&self) -> impl Iterator<Item = (Expr, Extents)> {
-        let short = || self.products.iter().filter(|(e, _)| degree(e) <= 2).cloned();
-        let twice =
-            short().map(|(e, x)| (Expr::constant(2) * e, x.iter().map(|n| 2 * n).collect()));
-        short().chain(twice)
-    }
-
-    /// What a sum may end with.
-    fn term(&self, rest: &Extents) -> Option<Expr> {
-        let product = || self.product(rest);
-        let small = || constant(rest).filter(|_| small(rest));
-        let negated = || {
-            let positive: Extents = rest.iter().map(|n| -n).collect();
-            self.product(&positive).map(|e| Expr::constant(-1) * e)
-        };
-        let doubled = || {
-            let even = rest.iter().all(|n| n % 2 == 0);
-            let half: Extents = rest.iter().map(|n| n / 2).collect();
-            self.product(&half).filter(|_| even).map(|e| Expr::constant(2) * e)
-        };
-        small().or_else(product).or_else(doubled).or_else(negated)
-    }
 }
 
 /// The number of factors of a product.
 fn degree(product: &Expr) -> usize {
     product.to_string().matches('·').count() + 1
-}
-
-/// Offsets such as those of a window or a padding.
-fn small(extents: &Extents) -> bool {
-    extents.iter().all(|n| (1..=8).contains(&n.abs()))
 }
 
 fn constant(extents: &Extents) -> Option<Expr> {
@@ -206,15 +180,19 @@ mod tests {
             ("k", 5),
             ("q", 7),
         ];
-        let dims = |bumped: usize| {
+        let dims = |(bumped, by): (usize, usize)| {
             base.iter().enumerate().fold(Dims::new(), |dims, (i, (symbol, n))| {
-                dims.with(*symbol, if i == bumped { n + 11 } else { *n })
+                dims.with(*symbol, if i == bumped { n + by } else { *n })
             })
         };
-        let runs: Vec<Dims> = (0..=base.len()).rev().map(dims).collect();
+        let bumps = [11, 16].into_iter().flat_map(|by| (0..=base.len()).map(move |i| (i, by)));
+        let runs: Vec<Dims> = bumps.rev().map(dims).collect();
         let wanted: Expr = expression.parse().unwrap();
         let extents: Vec<usize> = runs.iter().map(|d| wanted.eval(d).unwrap() as usize).collect();
-        Fit::new(&runs, &["b", "l"]).expression(&extents).map(|e| e.to_string()).unwrap_or_default()
+        Fit::new(&runs, runs.len(), &["b", "l"])
+            .expression(&extents)
+            .map(|e| e.to_string())
+            .unwrap_or_default()
     }
 
     #[test]
@@ -239,15 +217,39 @@ mod tests {
             "b·ceil(l/4)",
             "d·ceil((l - 2)/3)",
             "l + 1",
+            "ceil(n/2)",
+            "ceil((n - 1)/2)",
+            "b·ceil((d - 2)/3)",
+            "16·n + 2",
+            "3·n - 5",
+            "5·i + h",
         ] {
             let (wanted, found): (Expr, String) = (wanted.parse().unwrap(), fitted(wanted));
             assert_eq!(found.parse::<Expr>().as_ref(), Ok(&wanted), "found {found}");
         }
     }
 
+    /// Every length that a window bounds is what it is in a short run.
+    #[test]
+    fn a_bounded_length_is_found_by_short_runs() {
+        let dims = |(b, l, k, d)| Dims::new().with("b", b).with("l", l).with("k", k).with("d", d);
+        let long = [(3, 41, 4, 10), (5, 41, 4, 10), (3, 67, 4, 10), (3, 41, 6, 10), (3, 54, 5, 12)];
+        let short = [2, 3, 5].map(|l| (3, l, 4, 10));
+        let runs: Vec<Dims> = long.into_iter().chain(short).map(dims).collect();
+        let fit = Fit::new(&runs, long.len(), &["b", "l"]);
+        for wanted in
+            ["l", "min(l, 6)", "min(l, k - 1)", "b·min(l, k)", "max(l - 3, 1)", "min(l, 48)", "k"]
+        {
+            let wanted: Expr = wanted.parse().unwrap();
+            let extents: Vec<usize> =
+                runs.iter().map(|d| wanted.eval(d).unwrap() as usize).collect();
+            assert_eq!(fit.expression(&extents), Some(wanted));
+        }
+    }
+
     #[test]
     fn what_no_expression_explains_is_not_explained() {
         let runs = [Dims::new().with("b", 3), Dims::new().with("b", 5)];
-        assert_eq!(Fit::new(&runs, &["b"]).expression(&[7, 911]), None);
+        assert_eq!(Fit::new(&runs, 2, &["b"]).expression(&[7, 911]), None);
     }
 }

@@ -1,7 +1,8 @@
 //! Choosing the runs from which a law is inferred.
 
+mod score;
+
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
 
 use rand::Rng;
 use rand::seq::IndexedRandom;
@@ -11,6 +12,7 @@ use serde_json::Value;
 use crate::dims::Dims;
 use crate::harness::subject::{AnySubject, ConfigMap};
 use crate::trace::params::generator;
+use score::{broken, coincidences, sum};
 
 /// Values that a dim of the configuration may take, small first; three at least, so that loops repeat.
 const CANDIDATES: [usize; 19] =
@@ -19,8 +21,12 @@ const CANDIDATES: [usize; 19] =
 /// run tells nothing.
 const SMALL: usize = 12;
 /// Values for a size of the matrix other than the batch: several times what a dim of the configuration is likely to get,
-/// so that loops over chunks repeat, and far apart, so that the number of chunks differs too.
-const LENGTHS: [usize; 6] = [41, 67, 53, 71, 37, 83];
+/// so that loops over chunks repeat, and far apart, so that the number of chunks differs too. The first two are prime, so
+/// that no reshape that mixes axes looks as if it split one; those beside them are even too, so that a window of stride 2
+/// is not taken for what it is at odd lengths alone.
+const LENGTHS: [usize; 6] = [41, 67, 54, 72, 37, 83];
+/// Values that each of them takes in a short run: a window of 4 is not full at two of them, one of 6 at none.
+const SHORT: [usize; 3] = [2, 3, 5];
 /// Values for the batch.
 const BATCHES: [usize; 8] = [3, 5, 4, 7, 11, 13, 17, 19];
 /// How many configurations are tried for a base.
@@ -28,8 +34,6 @@ const TRIES: usize = 4000;
 /// How many runs with everything varied at once are made beside those at least, so that two expressions rarely agree by
 /// chance; and at most, where some ratio of two dims is still the same in all runs and can be broken.
 const BESIDE: std::ops::Range<usize> = 3..8;
-/// How many different ratios of two dims the runs should have.
-const RATIOS: usize = 3;
 /// How many without equal dims are enough to choose from.
 const ENOUGH: usize = 200;
 
@@ -40,8 +44,19 @@ pub struct Witness {
     pub config: ConfigMap,
     /// Its dims and the sizes.
     pub dims: Dims,
-    /// Whether it is there only to tell expressions apart: its loops may be too short to be seen as such.
-    pub beside: bool,
+    /// What it tells.
+    pub kind: Kind,
+}
+
+/// What a run tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// How one dim, or few, changes the shapes: of the structure of the base.
+    Strict,
+    /// Only which expression it is: its loops may be too short to be seen as such.
+    Beside,
+    /// Only whether a length bounds what is longer at other lengths.
+    Short,
 }
 
 /// The witness runs for a variant: a base whose dims all differ, and for each dim that can be varied a run in which
@@ -64,6 +79,7 @@ pub fn choose(subject: &dyn AnySubject, config: &ConfigMap, fixed: &Dims) -> Vec
             None => break,
         }
     }
+    runs.extend(search.short(&base));
     runs
 }
 
@@ -113,7 +129,7 @@ impl<'a> Search<'a> {
         let own = || Witness {
             config: self.config.clone(),
             dims: self.smallest_sizes(self.config),
-            beside: false,
+            kind: Kind::Strict,
         };
         best.map_or_else(own, |(_, witness)| self.smaller(witness, &|_| true))
     }
@@ -164,7 +180,19 @@ impl<'a> Search<'a> {
             .filter(|w| coincidences(&w.dims) <= least + 1)
             .take(ENOUGH);
         let best = drawn.max_by_key(|w| (broken(runs, &w.dims), Reverse(sum(w))));
-        best.map(|w| Witness { beside: true, ..w })
+        best.map(|w| Witness { kind: Kind::Beside, ..w })
+    }
+
+    /// The base with each size but the batch at a few small values.
+    fn short<'b>(&'b self, base: &'b Witness) -> impl Iterator<Item = Witness> + 'b {
+        let lengths = self.sizes.iter().filter(|(symbol, _)| symbol != "b");
+        lengths.flat_map(|(symbol, _)| {
+            SHORT.map(|n| Witness {
+                dims: base.dims.clone().with(symbol.as_str(), n),
+                config: base.config.clone(),
+                kind: Kind::Short,
+            })
+        })
     }
 
     /// The configuration with each free dim drawn from the first few candidates.
@@ -228,7 +256,7 @@ impl<'a> Search<'a> {
             let value = values.iter().copied().find(|n| !taken(*n) || values.len() == 1);
             dims = dims.with(symbol, value.or(values.first().copied())?);
         }
-        Some(Witness { config, dims: self.whole(dims, &own), beside: false })
+        Some(Witness { config, dims: self.whole(dims, &own), kind: Kind::Strict })
     }
 
     fn smallest_sizes(&self, config: &ConfigMap) -> Dims {
@@ -241,33 +269,4 @@ impl<'a> Search<'a> {
         let all = sizes.iter().chain(self.fixed.iter()).chain(own.iter());
         all.fold(Dims::new(), |dims, (symbol, n)| dims.with(symbol, n))
     }
-}
-
-fn sum(witness: &Witness) -> usize {
-    witness.dims.iter().map(|(_, n)| n).sum()
-}
-
-/// How many pairs of dims have few ratios in the runs so far and another one at `dims`: two expressions that agree where a
-/// ratio takes one or two values rarely agree where it takes more.
-fn broken(runs: &[Witness], dims: &Dims) -> usize {
-    let Some(base) = runs.first() else { return 0 };
-    let ratio = |dims: &Dims, a: &str, b: &str| {
-        let (a, b) = (dims.get(a).unwrap_or(0), dims.get(b).unwrap_or(0).max(1));
-        (a as f64 / b as f64).to_bits()
-    };
-    let symbols: Vec<&str> = base.dims.iter().map(|(symbol, _)| symbol).collect();
-    let pairs =
-        symbols.iter().enumerate().flat_map(|(i, a)| symbols[..i].iter().map(move |b| (a, b)));
-    let breaks = |a: &str, b: &str| {
-        let known: BTreeSet<u64> = runs.iter().map(|run| ratio(&run.dims, a, b)).collect();
-        known.len() < RATIOS && !known.contains(&ratio(dims, a, b))
-    };
-    pairs.filter(|(a, b)| breaks(a, b)).count()
-}
-
-/// How many dims have the value of another; ones do not count, they are a matter of the regime.
-fn coincidences(dims: &Dims) -> usize {
-    let mut values: Vec<usize> = dims.iter().map(|(_, n)| n).filter(|n| *n > 1).collect();
-    values.sort_unstable();
-    values.windows(2).filter(|w| w.first() == w.last()).count()
 }

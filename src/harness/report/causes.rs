@@ -32,14 +32,10 @@ pub fn text(cause: &Cause) -> Option<String> {
 }
 
 fn culprit(op: &Culprit) -> String {
-    if op.verb == "reduced" {
+    if let verb @ ("reduced" | "pooled") = op.verb {
         let right = op.right.as_ref().map(|(_, _, axis)| format!(", was {axis}"));
-        return format!(
-            "{:?} reduced over axis {}{}",
-            op.piece,
-            op.axis,
-            right.unwrap_or_default()
-        );
+        let right = right.unwrap_or_default();
+        return format!("{:?} {verb} over axis {}{right}", op.piece, op.axis);
     }
     let unlike = if op.ragged { " and unlike ones" } else { "" };
     let done = format!("{} × {:?}{unlike} {} on axis {}", op.pieces, op.piece, op.verb, op.axis);

@@ -53,8 +53,7 @@ fn first(difference: &Difference) -> String {
 fn source(case: &Case, source: &Source) -> String {
     match source {
         Source::Contract(line) => {
-            let file = case.file.file_name().map(|f| f.to_string_lossy().into_owned());
-            format!("contract, {}:{line}", file.unwrap_or_default())
+            format!("contract, {}.yaml:{line}", case.path.parts().join("/"))
         }
         Source::Twin(name) => format!("twin {name}"),
         Source::Law => "law of the other points".into(),

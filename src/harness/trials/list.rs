@@ -61,7 +61,7 @@ pub fn list(
     exact: Option<&str>,
 ) -> Vec<Listed> {
     let one = exact.and_then(|name| case_of(suite, name));
-    let (cases, errors) = one.map_or_else(|| suite.files(), |case| (vec![case], None));
+    let (cases, errors) = one.clone().map_or_else(|| suite.files(), |case| (vec![case], None));
     let missing = errors.iter().map(|errors| Listed {
         case: "cases".into(),
         name: "cases::found".into(),
@@ -69,7 +69,29 @@ pub fn list(
         skip: None,
     });
     let trials = cases.iter().flat_map(|case| of_case(suite, case, machine, options));
-    missing.chain(trials).collect()
+    let mut all: Vec<Listed> = missing.chain(trials).collect();
+    if one.is_none() {
+        let without = options.require.iter().filter(|device| !has(&all, **device)).map(unlisted);
+        let without: Vec<Listed> = without.collect();
+        all.extend(without);
+    }
+    all
+}
+
+/// Whether any trial is on a device.
+fn has(all: &[Listed], device: DeviceKind) -> bool {
+    let suffix = format!("::{device}");
+    device == DeviceKind::Cpu || all.iter().any(|listed| listed.name.ends_with(&suffix))
+}
+
+/// A device that has to be there and that no case has points on: a run without any of them would prove nothing.
+fn unlisted(device: &DeviceKind) -> Listed {
+    let text = format!(
+        "SHAPELOCK_REQUIRE asks for {device}, and no case has a point on it: \
+        name it in a matrix, as in `device: [cpu, {device}]`"
+    );
+    let name = format!("cases::require::{device}");
+    Listed { case: "cases".into(), name, work: Work::Broken(text), skip: None }
 }
 
 /// The trials of the case in `file`, which may lie anywhere.

@@ -92,7 +92,7 @@ fn attempt(suite: &Suite, job: &Job, point: Option<&str>) -> Result<Done, Red> {
     let (case, subjects) = (&*job.case, &suite.subjects);
     let (check, device, locked) = (job.check, job.device, baseline.as_ref());
     let trial = Trial { case, subjects, check, device, point, baseline: locked };
-    let mut outcome = zoo::run(&trial).map_err(|error| error.to_string())?;
+    let mut outcome = zoo::run(&trial, &suite.binary).map_err(|error| error.to_string())?;
     let (points, sight) = (outcome.points.len(), outcome.sight());
     let mut done = Done { points, sight, ..Done::default() };
     let laws = of_laws(&outcome);

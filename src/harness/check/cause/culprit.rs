@@ -10,6 +10,9 @@ pub(super) fn culprit(op: &RawOp, expected: Option<&Shape>, all: &[RawOp]) -> Op
     if let Kind::Reduce(_) = op.kind {
         return reduced(op, expected, all);
     }
+    if let Kind::Other("avg_pool2d" | "max_pool2d") = op.kind {
+        return pooled(op, expected, all);
+    }
     let mut found = joined(op, all)?;
     // Pieces that got an axis of one first may have got it at the wrong place: they are tried without it too.
     let bare = bare(op, all).map(|(piece, _)| piece);
@@ -43,6 +46,27 @@ fn reduced(op: &RawOp, expected: &[usize], all: &[RawOp]) -> Option<Culprit> {
     let right = right.into_iter().find(|&i| over(i, 0) == expected || over(i, 1) == expected)?;
     let right = Some(("reduced", from.clone(), right));
     Some(Culprit { verb: "reduced", pieces: 1, piece: from.clone(), ragged: false, axis, right })
+}
+
+/// A pool over one axis, where the expected extents are those of a pool over another. Candle's pools take four axes, and
+/// one or two of 1 are there for them alone.
+fn pooled(op: &RawOp, expected: &[usize], all: &[RawOp]) -> Option<Culprit> {
+    let from = &all.get(*op.operands.first()?)?.shape;
+    // The one axis that differs; of a shape that lacks an axis of 1, for some such axis.
+    let smaller = |shape: &[usize]| {
+        let unlike = |without: usize| {
+            let own: Vec<usize> = (0..from.len()).filter(|&i| i != without).collect();
+            let mut unlike = own.iter().zip(shape).filter(|(i, n)| from.get(**i) != Some(*n));
+            let axis = unlike.next().filter(|_| own.len() == shape.len())?;
+            unlike.next().is_none().then_some(*axis.0)
+        };
+        let ones = (0..from.len()).filter(|&i| from.get(i) == Some(&1));
+        std::iter::once(from.len()).chain(ones).find_map(unlike)
+    };
+    let (axis, right) = (smaller(&op.shape)?, smaller(expected)?);
+    let right = (axis != right).then(|| ("pooled", from.clone(), right))?;
+    let piece = from.clone();
+    Some(Culprit { verb: "pooled", pieces: 1, piece, ragged: false, axis, right: Some(right) })
 }
 
 /// The shape of so many pieces, joined on an axis or stacked on a new one.

@@ -44,26 +44,30 @@ pub(super) fn ceilings(
         .collect()
 }
 
-/// Quotients of a size by a constant of the model, each with the constant: windows and strides, `ceil((l - 1)/2)`, and
-/// padding to a multiple, without an offset.
+/// Quotients by a constant of the model, each with the constant: of a size, windows and strides, `ceil((l - 1)/2)`, and
+/// padding to a multiple, without an offset; of another dim, its half, third or quarter, rounded up or down.
 pub(super) fn by_constants(
     symbols: &[(Expr, Extents)],
     sizes: &[&str],
     over: &dyn Fn(&Expr) -> Option<Extents>,
 ) -> Vec<(Expr, Extents, i64)> {
     let is_size = |e: &Expr| e.as_dim().is_some_and(|symbol| sizes.contains(&symbol));
-    let sized: Vec<&Expr> = symbols.iter().map(|(e, _)| e).filter(|e| is_size(e)).collect();
+    let (sized, others): (Vec<&Expr>, Vec<&Expr>) =
+        symbols.iter().map(|(e, _)| e).partition(|e| is_size(e));
     let offsets = std::iter::once(0).chain((1..=8).flat_map(|n| [-n, n]));
     let forms = offsets.flat_map(|offset| {
         let most = if offset == 0 { 32 } else { 8 };
         (2..=most).map(move |by| (offset, by))
     });
     let all = forms.flat_map(|(offset, by)| sized.iter().map(move |e| (*e, offset, by)));
-    all.filter_map(|(e, offset, by)| {
-        let whole = if offset == 0 { e.clone() } else { e.clone() + Expr::constant(offset) };
-        let quotient = whole.ceil_div(&Expr::constant(by));
-        let extents = over(&quotient)?;
-        extents.iter().any(|n| *n != extents[0]).then_some((quotient, extents, by))
-    })
-    .collect()
+    let parts = (2..=4).flat_map(|by| [(0, by), (1 - by, by)]);
+    let parts = parts.flat_map(|(offset, by)| others.iter().map(move |e| (*e, offset, by)));
+    all.chain(parts)
+        .filter_map(|(e, offset, by)| {
+            let whole = if offset == 0 { e.clone() } else { e.clone() + Expr::constant(offset) };
+            let quotient = whole.ceil_div(&Expr::constant(by));
+            let extents = over(&quotient)?;
+            extents.iter().any(|n| *n != extents[0]).then_some((quotient, extents, by))
+        })
+        .collect()
 }
