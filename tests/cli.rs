@@ -179,7 +179,10 @@ fn a_trace_fits_a_narrow_terminal() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_shapelock"));
     command.current_dir(package.path()).args(["trace", "good"]).env("COLUMNS", "44");
     let out = String::from_utf8(command.output().unwrap().stdout).unwrap();
-    assert!(out.contains("\n  input_projection\n      (b, l, i)  [2, 5, 16]  src/model/dense_ssm.rs:"), "{out}");
+    assert!(
+        out.contains("\n  input_projection\n      (b, l, i)  [2, 5, 16]  src/model/dense_ssm.rs:"),
+        "{out}"
+    );
 }
 
 /// All that is wrong with a case is told at once, by whoever knows it; a mistyped subject is no subject of the tests.
