@@ -39,6 +39,12 @@ main() {
   else
     skip "scripts" "shellcheck is not installed"
   fi
+  local missing
+  if missing=$(bash ci/browser/check.sh --ready); then
+    step "page in a browser" bash ci/browser/check.sh
+  else
+    skip "page in a browser" "$missing"
+  fi
   if has cargo deny; then
     step "dependencies" cargo deny --locked check licenses bans sources
   else

@@ -14,6 +14,7 @@ fn shapelock(folder: &Path, words: &str) -> (i32, String, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_shapelock"));
     command.current_dir(folder).args(words.split_whitespace());
     command.env_remove("SHAPELOCK_POINT").env_remove("SHAPELOCK_REQUIRE").env("COLUMNS", "100");
+    command.env_remove("SHAPELOCK_REPORT");
     let Output { status, stdout, stderr } = command.output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
     (status.code().unwrap(), text(stdout), text(stderr))
@@ -154,11 +155,34 @@ fn the_cases_in_the_binary_are_those_of_the_folder() {
     }
 }
 
-#[test]
-fn colours_are_for_those_who_want_them() {
+/// No test has a terminal: in a pipe there are colours only where somebody forces them, and never against `NO_COLOR`.
+#[rstest]
+#[case::pipe(&[], false)]
+#[case::forced(&[("CLICOLOR_FORCE", "1")], true)]
+#[case::asked_for(&[("CLICOLOR", "1")], false)]
+#[case::refused(&[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")], false)]
+fn colours_are_for_those_who_want_them(#[case] variables: &[(&str, &str)], #[case] coloured: bool) {
     let package = package(&[("good", GOOD)]);
-    let (_, out, _) = shapelock(package.path(), "check");
-    assert!(!out.contains('\u{1b}'), "{out:?}");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_shapelock"));
+    command.current_dir(package.path()).args(["check", "good"]);
+    for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE"] {
+        command.env_remove(name);
+    }
+    let output = command.envs(variables.iter().copied()).output().unwrap();
+    assert_eq!(output.stdout.contains(&0x1b), coloured, "{output:?}");
+}
+
+/// In a narrow terminal nothing is cut off: what does not fit side by side stands on two lines.
+#[test]
+fn a_trace_fits_a_narrow_terminal() {
+    let package = package(&[("good", GOOD)]);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_shapelock"));
+    command.current_dir(package.path()).args(["trace", "good"]).env("COLUMNS", "44");
+    let out = String::from_utf8(command.output().unwrap().stdout).unwrap();
+    assert!(
+        out.contains("\n  input_projection\n      (b, l, i)  [2, 5, 16]  src/model/dense_ssm.rs:"),
+        "{out}"
+    );
 }
 
 /// All that is wrong with a case is told at once, by whoever knows it; a mistyped subject is no subject of the tests.

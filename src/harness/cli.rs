@@ -10,6 +10,7 @@ mod embedded;
 mod faults;
 mod listing;
 mod style;
+mod table;
 mod trace;
 
 use std::path::{Path, PathBuf};
@@ -19,7 +20,7 @@ use clap::{Args, Parser, Subcommand};
 
 use super::plan::Environment;
 use super::subjects::shipped;
-use super::trials::{Cases, Options, Suite, prepare};
+use super::trials::{Cases, Options, Suite, Wanted, prepare, wanted_one as wanted};
 pub use embedded::CASES;
 
 const FAILED: u8 = 1;
@@ -55,12 +56,16 @@ Examples:
   shapelock check
   shapelock check dense_ssm::bug_report
   shapelock check cases/mamba2/scans.yaml
+  shapelock check --report html=target/report.html --report github
   SHAPELOCK_POINT=b8-l60-f32-cpu shapelock check dense_ssm::bug_report
 
 Snapshots are compared and never written: cargo test and cargo insta review do that.")]
     Check {
         /// Cases by name (dense_ssm::bug_report), by folder (dense_ssm) or by file
         cases: Vec<String>,
+        /// Reports of the run: html=PATH, junit=PATH, markdown=PATH or github (annotations on stdout)
+        #[arg(long, value_name = "FORM=PATH", value_delimiter = ',', value_parser = wanted)]
+        report: Vec<Wanted>,
     },
     /// Show the forward pass of a case: each step with its axes, shape and line
     #[command(after_help = "\
@@ -131,13 +136,18 @@ pub fn run(suite: &Suite, words: impl Iterator<Item = String>) -> u8 {
         Err(error) => return not_understood(&error.to_string()),
     };
     let machine = Environment::read();
-    let done = match arguments.command.unwrap_or(Command::Check { cases: Vec::new() }) {
-        Command::Check { cases } => check::check(suite, &machine, &options, &cases),
-        Command::Trace(wanted) => trace::trace(suite, &machine, &wanted),
-        Command::List { cases } => listing::list(suite, &machine, &options, &cases),
-        #[cfg(feature = "faults")]
-        Command::Faults(wanted) => faults::faults(suite, &machine, &options, &wanted),
-    };
+    let done =
+        match arguments.command.unwrap_or(Command::Check { cases: Vec::new(), report: Vec::new() })
+        {
+            Command::Check { cases, report } => {
+                let reports = if report.is_empty() { options.reports.clone() } else { report };
+                check::check(suite, &machine, &Options { reports, ..options }, &cases)
+            }
+            Command::Trace(wanted) => trace::trace(suite, &machine, &wanted),
+            Command::List { cases } => listing::list(suite, &machine, &options, &cases),
+            #[cfg(feature = "faults")]
+            Command::Faults(wanted) => faults::faults(suite, &machine, &options, &wanted),
+        };
     done.unwrap_or_else(|message| not_understood(&message))
 }
 

@@ -9,9 +9,16 @@ mod causes;
 mod change;
 mod claims;
 mod difference;
+mod flow;
+mod format;
+mod github;
+mod junit;
 mod lines;
 mod lints;
+mod markdown;
 mod others;
+mod page;
+mod record;
 mod table;
 
 use std::path::Path;
@@ -24,8 +31,11 @@ use crate::dims::Condition;
 pub use blind::blind;
 pub use causes::word;
 pub use change::change;
+pub use flow::{Flow, FlowStep, Mark, Stand, Stop, diff, of_laws, shown};
+pub use format::Format;
 pub use lines::{label, shape};
 pub use others::error;
+pub use record::{Counts, Diff, Record, Run, Shown, State};
 pub use table::Table;
 
 /// What a report needs to know beside the findings.

@@ -14,6 +14,7 @@
 //! | variable | effect |
 //! |---|---|
 //! | `SHAPELOCK_POINT=b8-l60-f32-cpu` | only this point |
+//! | `SHAPELOCK_REPORT=html=target/report.html,github` | reports of the run: `html=PATH`, `junit=PATH`, `markdown=PATH`, `github` |
 //! | `SHAPELOCK_REQUIRE=cuda` | a trial that cannot run because that device is absent fails; several with commas |
 //!
 //! This is the only file that names libtest-mimic.
@@ -24,24 +25,33 @@ mod list;
 mod lock;
 mod macros;
 mod one;
+mod record;
+mod reports;
 mod suite;
 mod summary;
 
 use std::process::ExitCode;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use libtest_mimic::{Arguments, Conclusion, Failed, Trial};
 
 use super::plan::Environment;
+use super::report::Run;
 use arguments::Translated;
 pub(in crate::harness) use environment::prepare;
 pub use environment::{Options, OptionsError};
 pub use list::{Job, Listed, Work, list};
 pub use one::{Done, Red, run};
+pub use reports::{Wanted, WantedError, one as wanted_one};
 pub use suite::{Cases, Suite};
 use summary::{Notes, Summary};
 #[cfg(feature = "cli")]
-pub(in crate::harness) use {one::on_large_stack, summary::Changes};
+pub(in crate::harness) use {
+    one::on_large_stack,
+    record::{did_not_run, ran},
+    reports::write,
+    summary::Changes,
+};
 
 /// What test binaries of libtest exit with.
 const FAILED: u8 = 101;
@@ -89,11 +99,16 @@ fn test(suite: &Arc<Suite>, options: &Options, words: Vec<String>) -> u8 {
     let notes = Arc::<Mutex<Notes>>::default();
     let mut summary = Summary::default();
     let mut trials = Vec::new();
-    for listed in all.into_iter().filter(|listed| chosen(&listed.name)) {
+    for (at, listed) in all.into_iter().filter(|listed| chosen(&listed.name)).enumerate() {
         let (case, skip) = (listed.case.clone(), listed.skip.clone());
-        let trial = trial(suite, options, listed, &notes);
+        let record = record::did_not_run(&listed, skip.clone());
+        let trial = trial(suite, options, (at, listed), &notes);
+        let skip = skip.filter(|_| arguments.is_ignored(&trial));
         if !arguments.is_filtered_out(&trial) {
-            summary.add(case, skip.filter(|_| arguments.is_ignored(&trial)));
+            if skip.is_some() {
+                told(&notes).records.insert(at, record);
+            }
+            summary.add(case, skip);
         }
         trials.push(trial);
     }
@@ -102,8 +117,16 @@ fn test(suite: &Arc<Suite>, options: &Options, words: Vec<String>) -> u8 {
         let filtered = arguments.filter.is_some() || !filters.is_empty();
         suite.claim_snapshots(filtered);
         let Conclusion { num_passed, num_failed, .. } = conclusion;
-        let notes = notes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut notes = told(&notes);
         eprint!("{}", summary.text(num_passed, num_failed, &notes));
+        let run = Run { trials: std::mem::take(&mut notes.records).into_values().collect() };
+        match reports::write(&options.reports, &suite.root, &run) {
+            Ok(printed) => print!("{printed}"),
+            Err(error) => {
+                eprintln!("error: {error}");
+                return FAILED;
+            }
+        }
     }
     if conclusion.has_failed() { FAILED } else { 0 }
 }
@@ -111,27 +134,40 @@ fn test(suite: &Arc<Suite>, options: &Options, words: Vec<String>) -> u8 {
 fn trial(
     suite: &Arc<Suite>,
     options: &Options,
-    listed: Listed,
+    (at, listed): (usize, Listed),
     notes: &Arc<Mutex<Notes>>,
 ) -> Trial {
     let skipped = listed.skip.is_some();
     let point = options.point.clone();
     let (suite, notes) = (suite.clone(), notes.clone());
-    let runner = move || match listed.work {
+    let name = listed.name.clone();
+    let runner = move || match &listed.work {
         Work::Check(job) => {
-            let done = run(&suite, &job, point.as_deref()).map_err(|red| {
-                let mut notes = notes.lock().unwrap_or_else(PoisonError::into_inner);
-                notes.changes.add(&job.case.path.to_string(), red.changes);
-                Failed::from(red.text)
-            })?;
-            let mut notes = notes.lock().unwrap_or_else(PoisonError::into_inner);
-            notes.unverified.extend(done.unverified);
-            notes.partial.extend(done.sight.map(|sight| (job.name.clone(), sight)));
-            Ok(())
+            let done = run(&suite, job, point.as_deref());
+            let mut notes = told(&notes);
+            notes.records.insert(at, record::ran(job, done.as_ref()));
+            match done {
+                Ok(done) => {
+                    notes.unverified.extend(done.unverified);
+                    notes.partial.extend(done.sight.map(|sight| (job.name.clone(), sight)));
+                    Ok(())
+                }
+                Err(red) => {
+                    notes.changes.add(&job.case.path.to_string(), red.shown.changes);
+                    Err(Failed::from(red.text))
+                }
+            }
         }
-        Work::Broken(text) | Work::NoSubject(text) => Err(Failed::from(text)),
+        Work::Broken(text) | Work::NoSubject(text) => {
+            told(&notes).records.insert(at, record::did_not_run(&listed, None));
+            Err(Failed::from(text.clone()))
+        }
     };
-    Trial::test(listed.name, runner).with_ignored_flag(skipped)
+    Trial::test(name, runner).with_ignored_flag(skipped)
+}
+
+fn told(notes: &Mutex<Notes>) -> MutexGuard<'_, Notes> {
+    notes.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Runs every check of one case, for [`check!`](crate::check!).

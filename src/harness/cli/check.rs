@@ -12,7 +12,10 @@ use super::{FAILED, NOT_UNDERSTOOD};
 use crate::harness::case::DeviceKind;
 use crate::harness::outcome::counted;
 use crate::harness::plan::Environment;
-use crate::harness::trials::{self, Changes, Done, Listed, Options, Red, Suite, Work};
+use crate::harness::report::Run;
+use crate::harness::trials::{
+    self, Changes, Done, Job, Listed, Options, Red, Suite, Work, did_not_run, ran, write,
+};
 
 /// Runs the trials of the wanted cases, prints a line for each and the report of each that fails, and ends with counts.
 ///
@@ -36,6 +39,7 @@ pub(super) fn check(
     }
     bar.finish_and_clear();
     anstream::print!("{}", tally.text());
+    anstream::print!("{}", write(&options.reports, &suite.root, &tally.ran)?);
     Ok(tally.code())
 }
 
@@ -65,6 +69,8 @@ struct Tally {
     changes: Changes,
     /// How many were skipped, by reason.
     skipped: BTreeMap<String, usize>,
+    /// What the reports are made from.
+    ran: Run,
 }
 
 impl Tally {
@@ -74,31 +80,40 @@ impl Tally {
         self.cases.insert(listed.case.clone());
         if let Some(reason) = self.skips(suite, listed) {
             *self.skipped.entry(reason.clone()).or_default() += 1;
+            self.ran.trials.push(did_not_run(listed, Some(reason.clone())));
             let line = || format!("{} {name}: {reason}", left_out("skipped"));
             return listed.skip.is_some().then(line);
         }
         Some(match &listed.work {
-            Work::Check(job) => match trials::run(suite, job, options.point.as_deref()) {
-                Ok(Done { points, unlocked, unverified, sight }) => {
-                    self.unverified.extend(unverified);
-                    self.passed += 1;
-                    self.points.insert((listed.case.clone(), job.device), points);
-                    self.unlocked += usize::from(unlocked);
-                    let sight = sight.map(|sight| format!(", {sight}")).unwrap_or_default();
-                    format!("{} {name}, {}{sight}", good("ok     "), counted(points, "point"))
-                }
-                Err(Red { text, changes }) => {
-                    self.failed += 1;
-                    self.changes.add(&listed.case, changes);
-                    self.points.insert((listed.case.clone(), job.device), job.points);
-                    format!("{} {name}\n\n{}\n", bad("FAILED "), text.trim_end())
-                }
-            },
+            Work::Check(job) => self.done(job, trials::run(suite, job, options.point.as_deref())),
             Work::Broken(text) | Work::NoSubject(text) => {
                 self.unreadable += 1;
+                self.ran.trials.push(did_not_run(listed, None));
                 format!("{} {name}\n\n{}\n", bad("FAILED "), text.trim_end())
             }
         })
+    }
+
+    /// Counts a trial that ran; the line or the text of it.
+    fn done(&mut self, job: &Job, done: Result<Done, Red>) -> String {
+        let (name, case) = (&job.name, job.case.path.to_string());
+        self.ran.trials.push(ran(job, done.as_ref()));
+        match done {
+            Ok(Done { points, unlocked, unverified, sight, .. }) => {
+                self.unverified.extend(unverified);
+                self.passed += 1;
+                self.points.insert((case.clone(), job.device), points);
+                self.unlocked += usize::from(unlocked);
+                let sight = sight.map(|sight| format!(", {sight}")).unwrap_or_default();
+                format!("{} {name}, {}{sight}", good("ok     "), counted(points, "point"))
+            }
+            Err(Red { text, shown }) => {
+                self.failed += 1;
+                self.changes.add(&case, shown.changes);
+                self.points.insert((case.clone(), job.device), job.points);
+                format!("{} {name}\n\n{}\n", bad("FAILED "), text.trim_end())
+            }
+        }
     }
 
     fn skips(&self, suite: &Suite, listed: &Listed) -> Option<String> {

@@ -1,7 +1,7 @@
 //! The command `list`.
 
 use super::choose::choose;
-use super::style::{bad, faint, left_out};
+use super::style::{self, bad, faint, left_out};
 use crate::harness::outcome::counted;
 use crate::harness::plan::Environment;
 use crate::harness::trials::{self, Options, Suite, Work};
@@ -18,6 +18,8 @@ pub(super) fn list(
 ) -> Result<u8, String> {
     let listed = choose(trials::list(suite, machine, options, None), wanted)?;
     let width = listed.iter().map(|listed| listed.name.len()).max().unwrap_or(0);
+    // In a narrow terminal a column of long names would break every line.
+    let width = width.min(style::width() / 2);
     let mut code = 0;
     for listed in &listed {
         let name = &listed.name;

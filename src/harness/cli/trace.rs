@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::TraceOptions;
 use super::choose::{belongs, name, no_case};
-use super::style::faint;
+use super::table::table;
 use crate::harness::case::{Case, suggest};
 use crate::harness::check::Source;
 use crate::harness::check::align::{Row, Wanted, align};
@@ -199,22 +199,4 @@ fn ops(trace: &Trace) -> String {
         [kind.trim_end().to_owned(), from.join(" "), format!("{:?} {}", op.shape, op.dtype), name]
     };
     table(["op", "from", "shape", "name"], trace.ops.iter().enumerate().map(line).collect())
-}
-
-fn table(heads: [&str; 4], rows: Vec<[String; 4]>) -> String {
-    let width = |column: usize| {
-        let cells = rows.iter().map(|row| row[column].chars().count());
-        cells.chain([heads[column].len()]).max().unwrap_or(0)
-    };
-    let widths = [width(0), width(1), width(2)];
-    let line = |[a, b, c, d]: [&str; 4]| {
-        let [w, x, y] = widths;
-        format!("  {a:<w$}  {b:<x$}  {c:<y$}  {d}").trim_end().to_owned()
-    };
-    let mut text = format!("{}\n", faint(line(heads)));
-    for row in &rows {
-        text.push_str(&line(row.each_ref().map(String::as_str)));
-        text.push('\n');
-    }
-    text
 }

@@ -106,25 +106,8 @@ pub fn no_such_step(case: &Case, pattern: &str, line: usize, names: &[String]) -
 
 pub fn gradient(problem: &GradientProblem, failing: Option<&Condition>) -> String {
     let GradientProblem { parameter, shape, wrong, severed, parameters } = problem;
-    let what = match wrong {
-        WrongGradient::Missing => "no gradient reaches it".to_owned(),
-        WrongGradient::Unused => {
-            "no op reads it: it is left over, or another is used in its place".to_owned()
-        }
-        WrongGradient::Shape(actual) => format!("its gradient has shape {actual:?}"),
-        WrongGradient::NotFinite => "its gradient is not finite".to_owned(),
-        WrongGradient::ZeroEverywhere => "its gradient is zero at every point".to_owned(),
-        WrongGradient::Zero => {
-            let when = failing.map_or_else(|| "a condition".to_owned(), ToString::to_string);
-            format!(
-                "its gradient is zero here; where that is right, the case says \
-                 `zero_gradient: {{{parameter}: {when}}}`"
-            )
-        }
-        WrongGradient::NotZero(when) => format!("its gradient is not zero although {when}"),
-    };
     let mut text = label("parameter", &format!("{parameter} {shape:?}"));
-    text.push_str(&label("gradient", &what));
+    text.push_str(&label("gradient", &wrong_gradient(problem, failing)));
     if parameters.len() > 1 {
         text.push_str(&label("also", &also(&parameters[1..])));
     }
@@ -153,6 +136,28 @@ fn also(parameters: &[String]) -> String {
     match parameters.len() {
         ..=FEW => parameters.join(", "),
         many => format!("{many} more: {}", folded(parameters.iter().map(|name| starred(name)))),
+    }
+}
+
+/// What is wrong with a gradient, as a clause.
+pub fn wrong_gradient(problem: &GradientProblem, failing: Option<&Condition>) -> String {
+    let GradientProblem { parameter, wrong, .. } = problem;
+    match wrong {
+        WrongGradient::Missing => "no gradient reaches it".to_owned(),
+        WrongGradient::Unused => {
+            "no op reads it: it is left over, or another is used in its place".to_owned()
+        }
+        WrongGradient::Shape(actual) => format!("its gradient has shape {actual:?}"),
+        WrongGradient::NotFinite => "its gradient is not finite".to_owned(),
+        WrongGradient::ZeroEverywhere => "its gradient is zero at every point".to_owned(),
+        WrongGradient::Zero => {
+            let when = failing.map_or_else(|| "a condition".to_owned(), ToString::to_string);
+            format!(
+                "its gradient is zero here; where that is right, the case says \
+                 `zero_gradient: {{{parameter}: {when}}}`"
+            )
+        }
+        WrongGradient::NotZero(when) => format!("its gradient is not zero although {when}"),
     }
 }
 

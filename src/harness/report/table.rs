@@ -11,12 +11,14 @@ const WHOLE: usize = 16;
 /// Rows with repeated steps as one.
 pub struct Table(Vec<Line>);
 
-struct Line {
-    name: String,
-    count: usize,
-    expected: String,
-    actual: String,
-    wrong: bool,
+pub(super) struct Line {
+    pub(super) name: String,
+    pub(super) count: usize,
+    pub(super) expected: String,
+    pub(super) actual: String,
+    pub(super) wrong: bool,
+    pub(super) axes: Option<String>,
+    pub(super) place: Option<String>,
 }
 
 impl Table {
@@ -40,6 +42,11 @@ impl Table {
             }
         }
         Self(lines)
+    }
+
+    /// The rows.
+    pub(super) fn lines(&self) -> impl Iterator<Item = &Line> {
+        self.0.iter()
     }
 
     /// The table as text, a cross before each wrong row.
@@ -114,5 +121,7 @@ fn line(row: &Row) -> Line {
             None => "missing".into(),
         },
         wrong: !same,
+        axes: row.wanted.as_ref().map(|wanted| wanted.axes.to_string()),
+        place: row.place.as_ref().map(ToString::to_string),
     }
 }

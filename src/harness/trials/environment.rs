@@ -1,5 +1,6 @@
 //! The environment: what is read from it, and what is set in it for others.
 
+use super::reports::{Wanted, WantedError, wanted};
 use crate::harness::case::DeviceKind;
 
 /// Options of a test run.
@@ -9,35 +10,44 @@ pub struct Options {
     pub point: Option<String>,
     /// Devices that have to be there.
     pub require: Vec<DeviceKind>,
+    /// Reports to be made of the run.
+    pub reports: Vec<Wanted>,
 }
 
 /// An option that cannot be understood.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "SHAPELOCK_REQUIRE: no device is called `{name}`, expected cpu, cuda or metal, several with commas"
-)]
-pub struct OptionsError {
-    /// The name.
-    pub name: String,
+pub enum OptionsError {
+    /// A device that is none.
+    #[error(
+        "SHAPELOCK_REQUIRE: no device is called `{name}`, expected cpu, cuda or metal, several with commas"
+    )]
+    Device {
+        /// The name.
+        name: String,
+    },
+    /// A report that is none.
+    #[error("SHAPELOCK_REPORT: {0}")]
+    Report(#[from] WantedError),
 }
 
 impl Options {
-    /// Reads `SHAPELOCK_POINT` and `SHAPELOCK_REQUIRE`; an empty variable counts as unset.
+    /// Reads `SHAPELOCK_POINT`, `SHAPELOCK_REQUIRE` and `SHAPELOCK_REPORT`; an empty variable counts as unset.
     ///
     /// # Errors
-    /// A device that is none.
+    /// A device or a report that is none.
     pub fn read() -> Result<Self, OptionsError> {
         let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
         let require = variable("SHAPELOCK_REQUIRE").unwrap_or_default();
         let names = require.split(',').map(str::trim).filter(|name| !name.is_empty());
         let require = names.map(device).collect::<Result<_, _>>()?;
-        Ok(Self { point: variable("SHAPELOCK_POINT"), require })
+        let reports = wanted(&variable("SHAPELOCK_REPORT").unwrap_or_default())?;
+        Ok(Self { point: variable("SHAPELOCK_POINT"), require, reports })
     }
 }
 
 fn device(name: &str) -> Result<DeviceKind, OptionsError> {
     let found = DeviceKind::ALL.into_iter().find(|(known, _)| *known == name);
-    found.map(|(_, device)| device).ok_or_else(|| OptionsError { name: name.to_owned() })
+    found.map(|(_, device)| device).ok_or_else(|| OptionsError::Device { name: name.to_owned() })
 }
 
 /// What [`prepare`] sets.

@@ -10,7 +10,7 @@ use super::suite::Suite;
 use crate::harness::case::DeviceKind;
 use crate::harness::check::Check;
 use crate::harness::outcome::{Outcome, Sight};
-use crate::harness::report::{Context, change, failure};
+use crate::harness::report::{Context, Shown, diff, failure, of_laws, shown};
 use crate::harness::run::{Failure, STACK, panics};
 use crate::harness::snapshot::{Changed, read_baseline};
 use crate::harness::trial::Trial;
@@ -27,6 +27,8 @@ pub struct Done {
     pub unverified: Vec<String>,
     /// How much of the model `shapes` could see, where that is not all.
     pub sight: Option<Sight>,
+    /// What it shows in a report of the run.
+    pub shown: Shown,
 }
 
 /// What a trial that failed says.
@@ -34,13 +36,13 @@ pub struct Done {
 pub struct Red {
     /// The whole text.
     pub text: String,
-    /// What changed, a line each: the same line from two cases is one cause.
-    pub changes: Vec<String>,
+    /// What it shows in a report of the run, its text excepted.
+    pub shown: Box<Shown>,
 }
 
 impl From<String> for Red {
     fn from(text: String) -> Self {
-        Self { text, changes: Vec::new() }
+        Self { text, ..Self::default() }
     }
 }
 
@@ -93,6 +95,7 @@ fn attempt(suite: &Suite, job: &Job, point: Option<&str>) -> Result<Done, Red> {
     let mut outcome = zoo::run(&trial, &suite.binary).map_err(|error| error.to_string())?;
     let (points, sight) = (outcome.points.len(), outcome.sight());
     let mut done = Done { points, sight, ..Done::default() };
+    let laws = of_laws(&outcome);
     let mut changed = None;
     if let Some(path) = path {
         let (state, unverified) = lock(suite, job, path, locked, &mut outcome);
@@ -106,12 +109,17 @@ fn attempt(suite: &Suite, job: &Job, point: Option<&str>) -> Result<Done, Red> {
         // A run of one point alone is not meant to verify the rest.
         done.unverified = if point.is_none() { unverified } else { Vec::new() };
     }
+    let mut shown = shown(case, &outcome, laws);
     match outcome.findings.is_empty() && changed.is_none() {
-        true => Ok(done),
-        false => Err(Red {
-            text: text(suite, job, path, &outcome, changed.as_ref()),
-            changes: outcome.findings.iter().filter_map(change).collect(),
-        }),
+        true => Ok(Done { shown, ..done }),
+        false => {
+            let of = changed.as_ref().zip(path);
+            shown.diff = of.map(|(changed, path)| diff(path, changed.old.as_deref(), &changed.new));
+            Err(Red {
+                text: text(suite, job, path, &outcome, changed.as_ref()),
+                shown: Box::new(shown),
+            })
+        }
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use crate::harness::outcome::{Sight, counted};
+use crate::harness::report::Record;
 
 /// What was chosen to run.
 #[derive(Debug, Default)]
@@ -23,6 +24,8 @@ pub(super) struct Notes {
     pub(super) changes: Changes,
     /// The trials that saw a part of their model, and how much.
     pub(super) partial: BTreeMap<String, Sight>,
+    /// What each trial leaves for the reports, by its place in the list.
+    pub(super) records: BTreeMap<usize, Record>,
 }
 
 /// What changed, and in which cases.
@@ -73,7 +76,7 @@ impl Summary {
 
     /// The lines, for stderr: stdout ends with libtest's own line, which tools read. Nothing for one trial that ran.
     pub(super) fn text(&self, passed: u64, failed: u64, notes: &Notes) -> String {
-        let Notes { unverified, partial, changes } = notes;
+        let Notes { unverified, partial, changes, .. } = notes;
         let skipped: usize = self.skipped.values().sum();
         // nextest runs each trial in a process of its own, and counts by itself.
         if self.trials == 1 && skipped == 0 && unverified.is_empty() && partial.is_empty() {
