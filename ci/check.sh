@@ -35,7 +35,7 @@ main() {
     skip "tests under nextest" "cargo-nextest is not installed"
   fi
   if has shellcheck; then
-    step "scripts" shellcheck --severity=warning ci/check.sh ci/docs.sh ci/gpu.sh ci/part.sh ci/random.sh ci/summary.sh ci/nvcc-stub .ci/run
+    step "scripts" shellcheck --severity=warning ci/check.sh ci/docs.sh ci/gpu.sh ci/part.sh ci/random.sh ci/summary.sh ci/nvcc-stub ci/browser/check.sh .ci/run
   else
     skip "scripts" "shellcheck is not installed"
   fi

@@ -47,7 +47,7 @@ fn a_green_run_is_told_in_every_form() {
     let folder = package("green", GREEN);
     let reports = "html=page.html,markdown=summary.md,github";
     let (_, said) = run(&folder, "cli check", &[("SHAPELOCK_REPORT", reports)]);
-    assert!(said.contains("11 checks passed, 0 failed") && !said.contains("::error"), "{said}");
+    assert!(said.contains("12 checks passed, 0 failed") && !said.contains("::error"), "{said}");
     insta::assert_snapshot!("markdown_green", read(&folder, "summary.md"));
     let page = read(&folder, "page.html");
     assert!(page.contains("<title>shapelock: all checks pass</title>"));

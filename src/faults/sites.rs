@@ -164,7 +164,7 @@ fn told(
     }
     let Some(op) = change.reindexed(shape)? else { return Ok(None) };
     // NaN is not equal to itself.
-    if known.iter().any(|other| *other == op) {
+    if known.contains(&op) {
         return Ok(None);
     }
     let shape_changes = op.shape != shape;
