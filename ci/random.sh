@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Looks for false alarms: random configurations of every shipped subject, and every right twin of the zoo, have to be clean.
 #
-#   bash ci/random.sh          2,000 configurations, about 20 minutes on 2 cores
+#   bash ci/random.sh          2,000 configurations, about half an hour on 2 cores
 #   bash ci/random.sh 100      as many as that
 #
 # It is no part of check.sh, which draws a few. A failure is written to cases/regressions as the smallest case that shows it.

@@ -150,13 +150,13 @@ pub fn mamba2(subject: &str) -> impl Strategy<Value = Draw> + use<> {
     // Of a single feature, the norm keeps nothing but the sign.
     let heads = (1..4usize, 1..4usize, 2..5usize); // groups, heads a group, half of p
     let rest = (1..6usize, 1..9usize, 1..6usize, 1..4usize); // n, q, k, layers
-    let flags = (0..3usize, any::<bool>(), any::<bool>(), any::<bool>());
+    let flags = (0..4usize, any::<bool>(), any::<bool>(), any::<bool>());
     // Marks and lengths of one or two tokens may say nothing.
     let least = if matches!(subject.as_str(), "mamba2" | "mamba2_from_state") { 1 } else { 3 };
     (heads, rest, flags, sizes(least)).prop_map(move |((g, of_group, half), rest, flags, sizes)| {
         let ((n, q, k, layers), (scan, tied, bias, limited)) = (rest, flags);
         let (h, p) = (g * of_group, 2 * half);
-        let scan = ["chunked", "sequential", "associative"][scan];
+        let scan = ["chunked", "sequential", "associative", "fused"][scan];
         let limit = if limited { "[0.001, 20.0]" } else { "[0.0, 100.0]" };
         let numbers = [
             ("d_model", h * half),
