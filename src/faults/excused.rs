@@ -22,6 +22,13 @@ pub const EXCUSED: &[Excuse] = &[
     },
     Excuse { change: "merged", tap: "layers.*.mixer.y", because: REGROUPED_AT_ONCE },
     Excuse { change: "extra", tap: "layers.*.mixer.y", because: REGROUPED_AT_ONCE },
+    // Of an axis along the next one: the slices lie in this order already.
+    Excuse { change: "joined", tap: "layers.*.mixer.y", because: REGROUPED_AT_ONCE },
+    Excuse {
+        change: "repeated",
+        tap: "layers.*.mixer.zxbcdt",
+        because: "its parts are narrowed out by their widths, and nothing reads what stands after the last of them",
+    },
 ];
 
 const REGROUPED_AT_ONCE: &str = "the next op reshapes it to (b, l, i), which takes the elements in their order, however they are grouped";

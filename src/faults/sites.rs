@@ -118,7 +118,8 @@ pub fn sites(grounds: &[Ground]) -> candle_core::Result<Vec<Site>> {
         let has = |ground: &Ground| {
             ground.case.subject == *subject && ground.taps.contains_key(&(tap.clone(), rank))
         };
-        let of = enough(grounds, (0..grounds.len()).filter(|&i| has(&grounds[i])).collect());
+        let of = (0..grounds.len()).filter(|&i| has(&grounds[i])).collect();
+        let of = enough(grounds, of, &(tap.clone(), rank));
         let mut known: Vec<Reindexed> = Vec::new();
         for change in Change::all(rank) {
             let Some(shape_changes) = told(change, shape, &mut known)? else { continue };
@@ -129,14 +130,21 @@ pub fn sites(grounds: &[Ground]) -> candle_core::Result<Vec<Site>> {
     Ok(sites)
 }
 
-/// The cases with the least work, the smallest first: one whose checks all stand in smaller ones would only take longer.
-fn enough(grounds: &[Ground], mut of: Vec<usize>) -> Vec<usize> {
+/// The cases with the least work, the smallest first: one whose checks all stand in smaller ones would only take longer. A
+/// case in which an axis of the tap is 1 does not stand for one in which it is more, since most changes of that axis do
+/// nothing there.
+fn enough(grounds: &[Ground], mut of: Vec<usize>, tap: &(String, usize)) -> Vec<usize> {
     of.sort_by_key(|&i| grounds[i].cost);
-    let mut made: Vec<Check> = Vec::new();
+    let mut made: Vec<(Check, Vec<bool>)> = Vec::new();
     of.retain(|&i| {
-        let news = grounds[i].checks.iter().filter(|check| !made.contains(check));
-        let news: Vec<Check> = news.copied().collect();
-        made.extend(&news);
+        let shape = grounds[i].taps.get(tap).map(Vec::as_slice).unwrap_or_default();
+        let long: Vec<bool> = shape.iter().map(|n| *n > 1).collect();
+        let stands = |check: &Check| {
+            made.iter().any(|(c, l)| c == check && long.iter().zip(l).all(|(is, was)| *was || !is))
+        };
+        let news: Vec<Check> =
+            grounds[i].checks.iter().filter(|check| !stands(check)).copied().collect();
+        made.extend(news.iter().map(|check| (*check, long.clone())));
         !news.is_empty()
     });
     of
