@@ -27,6 +27,8 @@ mod kinds;
 mod matrix;
 mod path;
 mod reader;
+#[cfg(feature = "cli")]
+mod schema;
 mod source;
 mod tree;
 mod verdict;
@@ -43,6 +45,8 @@ pub use kinds::{DType, DeviceKind};
 pub use matrix::{Filter, Matrix, PartialPoint};
 pub use path::{CaseFile, CasePath, Discovered, NameError, discover};
 pub(crate) use reader::suggest;
+#[cfg(feature = "cli")]
+pub use schema::{schema, schema_line};
 pub use source::Source;
 
 /// One case, as its file says it, with defaults filled in.
@@ -122,6 +126,7 @@ pub struct Tolerance {
 
 /// Which steps the snapshot of a case holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema), schemars(rename_all = "lowercase"))]
 pub enum Lock {
     /// Every step.
     #[default]

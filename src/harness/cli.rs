@@ -9,6 +9,7 @@ mod embedded;
 #[cfg(feature = "faults")]
 mod faults;
 mod listing;
+mod schema;
 mod style;
 mod table;
 mod trace;
@@ -81,6 +82,16 @@ A model that fails is shown up to its error, with the operands and the line.")]
         /// Cases by name (dense_ssm::bug_report), by folder (dense_ssm) or by file
         cases: Vec<String>,
     },
+    /// Print the JSON schema of a case, by which editors complete and check one
+    #[command(after_help = "\
+Examples:
+  shapelock schema > cases/schema.json
+
+A case names it in its first line, from where it lies:
+  # yaml-language-server: $schema=../schema.json
+
+Subjects of your own are offered too: cargo test --test cases -- cli schema")]
+    Schema,
     /// Plant every fault at every tap of the cases, and count how many the checks find
     #[cfg(feature = "faults")]
     #[command(after_help = "\
@@ -145,6 +156,10 @@ pub fn run(suite: &Suite, words: impl Iterator<Item = String>) -> u8 {
             }
             Command::Trace(wanted) => trace::trace(suite, &machine, &wanted),
             Command::List { cases } => listing::list(suite, &machine, &options, &cases),
+            Command::Schema => {
+                anstream::print!("{}", schema::text(&suite.subjects));
+                Ok(0)
+            }
             #[cfg(feature = "faults")]
             Command::Faults(wanted) => faults::faults(suite, &machine, &options, &wanted),
         };

@@ -14,7 +14,7 @@ use super::verdict::{expect, fault, tolerance};
 use super::{Case, Lock, Variant};
 
 /// Every field of a case.
-const FIELDS: [&str; 25] = [
+pub(super) const FIELDS: [&str; 25] = [
     "subject",
     "why",
     "config",
@@ -43,9 +43,9 @@ const FIELDS: [&str; 25] = [
 ];
 
 const LOCKS: [(&str, Lock); 2] = [("all", Lock::All), ("named", Lock::Named)];
-const DEFAULT_BUDGET: u64 = 4 << 30;
-const DEFAULT_POINTS: usize = 10_000;
-const MOST_POINTS: u64 = 1_000_000;
+pub(super) const DEFAULT_BUDGET: u64 = 4 << 30;
+pub(super) const DEFAULT_POINTS: usize = 10_000;
+pub(super) const MOST_POINTS: u64 = 1_000_000;
 
 /// Reads a case from the bytes of a file.
 pub(super) fn case(file: &Path, path: CasePath, bytes: &[u8]) -> Result<Case, CaseErrors> {

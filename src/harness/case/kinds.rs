@@ -3,6 +3,7 @@ use std::fmt;
 
 /// A number format of parameters and float inputs; ids and masks have their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema), schemars(rename_all = "lowercase"))]
 #[expect(missing_docs, reason = "the names say it")]
 pub enum DType {
     BF16,
@@ -24,6 +25,7 @@ impl DType {
 
 /// A kind of device; always the first of its kind that is visible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema), schemars(rename_all = "lowercase"))]
 #[expect(missing_docs, reason = "the names say it")]
 pub enum DeviceKind {
     Cpu,

@@ -8,7 +8,7 @@ use super::tree::{Entry, Kind, Node};
 use crate::dims::{Condition, is_symbol};
 
 /// The largest size of an axis in a matrix. No test needs more, and products of a few stay within 64 bits.
-const MAX_SIZE: u64 = 1 << 24;
+pub(super) const MAX_SIZE: u64 = 1 << 24;
 
 /// The values that a case is run over. The first of each list makes the reference point.
 #[derive(Clone, Debug)]
