@@ -44,7 +44,7 @@ pub use error::{CaseError, CaseErrors, Position, Spanned};
 pub use kinds::{DType, DeviceKind};
 pub use matrix::{Filter, Matrix, PartialPoint};
 pub use path::{CaseFile, CasePath, Discovered, NameError, discover};
-pub(crate) use reader::suggest;
+pub(crate) use reader::{near, suggest};
 #[cfg(feature = "cli")]
 pub use schema::{schema, schema_line};
 pub use source::Source;

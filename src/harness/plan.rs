@@ -7,7 +7,7 @@ mod points;
 
 use serde_json::{Map, Value};
 
-use super::case::{Case, CaseErrors, DType, DeviceKind, Variant};
+use super::case::{Case, CaseErrors, DType, DeviceKind, Variant, near};
 use crate::dims::Dims;
 
 pub use device::{Environment, absent};
@@ -106,8 +106,19 @@ fn refused(case: &Case, variant: &Variant, problem: &ConfigProblem) -> super::ca
     let named = field.map_or_else(String::new, |field| format!(" `{field}`"));
     let message = format!("subject `{}` refuses config{named}: {}", case.subject, problem.message);
     let error = case.error(place, message);
-    match variant.at {
-        Some(_) => error.with_help(format!("in variant `{}`", variant.name)),
-        None => error,
+    let inside = variant.at.map(|_| format!("in variant `{}`", variant.name));
+    match (meant(&problem.message), inside) {
+        (None, None) => error,
+        (Some(name), None) => error.with_help(format!("did you mean `{name}`?")),
+        (None, Some(inside)) => error.with_help(inside),
+        (Some(name), Some(inside)) => error.with_help(format!("did you mean `{name}`? {inside}")),
     }
+}
+
+/// Of serde's "unknown field `a`, expected one of `b`, `c`": the expected name that is near.
+fn meant(message: &str) -> Option<&str> {
+    let rest = message.strip_prefix("unknown field `").or(message.strip_prefix("unknown variant `"))?;
+    let mut quoted = rest.split('`');
+    let word = quoted.next()?;
+    near(word, quoted.skip(1).step_by(2))
 }

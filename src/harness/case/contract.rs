@@ -3,7 +3,7 @@ use std::fmt;
 
 use super::error::Position;
 use super::reader::Reader;
-use super::tree::Node;
+use super::tree::{Entry, Node};
 use crate::dims::{Axes, Condition};
 
 /// A dotted name of a step or parameter in which `*` stands for one segment: `layers.*.mixer.x`.
@@ -87,7 +87,8 @@ pub struct ZeroGradient {
 /// Reads `shapes`.
 pub(super) fn shapes<'a>(reader: &mut Reader<'a>, node: &'a Node) -> Vec<Contract> {
     let mut contracts = vec![];
-    for entry in reader.some_entries(node, "`shapes`") {
+    let entries = reader.some_entries(node, "`shapes`");
+    for entry in whole(reader, entries) {
         let pattern = pattern(reader, &entry.key, entry.at);
         let what = format!("shape of `{}`", entry.key);
         let axes = reader.parsed(&entry.value, &what, Axes::parse_contract);
@@ -101,7 +102,8 @@ pub(super) fn shapes<'a>(reader: &mut Reader<'a>, node: &'a Node) -> Vec<Contrac
 /// Reads `zero_gradient`.
 pub(super) fn zero_gradient<'a>(reader: &mut Reader<'a>, node: &'a Node) -> Vec<ZeroGradient> {
     let mut zeros = vec![];
-    for entry in reader.some_entries(node, "`zero_gradient`") {
+    let entries = reader.some_entries(node, "`zero_gradient`");
+    for entry in whole(reader, entries) {
         let pattern = pattern(reader, &entry.key, entry.at);
         let what = format!("condition of `{}`", entry.key);
         let when = reader.parsed(&entry.value, &what, str::parse);
@@ -120,6 +122,17 @@ pub(super) fn patterns<'a>(reader: &mut Reader<'a>, node: &'a Node, what: &str) 
         patterns.extend(text.and_then(|text| pattern(reader, &text.value, text.at)));
     }
     patterns
+}
+
+/// The entries without the second halves of those that YAML cut at a comma, `4)` of `min(l, 4)`: the first half is told.
+fn whole<'a>(reader: &Reader<'_>, entries: &'a [Entry]) -> Vec<&'a Entry> {
+    let mut cut = false;
+    let is_whole = |entry: &&Entry| {
+        let is_rest = cut && entry.key.contains(')');
+        cut = reader.cut_at_comma(&entry.value).is_some();
+        !is_rest
+    };
+    entries.iter().filter(is_whole).collect()
 }
 
 fn pattern(reader: &mut Reader<'_>, text: &str, at: Position) -> Option<Pattern> {

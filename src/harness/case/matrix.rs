@@ -77,7 +77,11 @@ pub(super) fn filters<'a>(
 ) -> Vec<Spanned<Filter>> {
     let what = format!("`{}`", entry.key);
     let items = reader.items(&entry.value, &what);
-    let filters = items.iter().filter_map(|item| {
+    // The second half of what YAML cut at a comma is no filter of its own; the first half is told.
+    let is_rest = |at: usize| at > 0 && reader.cut_at_comma(&items[at - 1]).is_some();
+    let items: Vec<&Node> =
+        items.iter().enumerate().filter(|(at, _)| !is_rest(*at)).map(|(_, item)| item).collect();
+    let filters = items.into_iter().filter_map(|item| {
         let value = match &item.kind {
             Kind::Mapping(_) => Filter::Point(partial_point(reader, item, &what, matrix)?),
             _ => Filter::When(reader.parsed(item, &what, str::parse)?),

@@ -138,6 +138,11 @@ impl<'a> Reader<'a> {
             Kind::Scalar { text, quoted: false } if text.parse::<u64>().is_ok() => text.clone(),
             _ => self.text(node, what)?.value,
         };
+        if let Some(whole) = self.cut_at_comma(node) {
+            let message = format!("{what}: inside `{{…}}` and `[…]`, YAML ends `{text}` at its comma");
+            self.fault(node.at, message, &format!("quote it: `\"{whole}\"`"));
+            return None;
+        }
         match parse(&text) {
             Ok(value) => Some(value),
             Err(error) => {
@@ -145,6 +150,14 @@ impl<'a> Reader<'a> {
                 self.fault(at, format!("{what}: {}", error.message), "");
                 None
             }
+        }
+    }
+
+    /// The whole of what was written where YAML cuts a text at the comma of `min(l, 4)`: inside `{…}` and `[…]`.
+    pub(super) fn cut_at_comma(&self, node: &Node) -> Option<String> {
+        match &node.kind {
+            Kind::Scalar { text, quoted: false } => self.source.cut_at_comma(node.at, text),
+            _ => None,
         }
     }
 
@@ -197,12 +210,17 @@ impl<'a> Reader<'a> {
 
 /// `did you mean …` where one of the known words is near, then all of them.
 pub(crate) fn suggest<'k>(word: &str, known: impl Iterator<Item = &'k str> + Clone) -> String {
-    let near = known.clone().map(|one| (strsim::normalized_damerau_levenshtein(word, one), one));
-    let near = near.filter(|(score, _)| *score >= 0.5).max_by(|a, b| a.0.total_cmp(&b.0));
-    let all: Vec<_> = known.collect();
+    let all: Vec<_> = known.clone().collect();
     let all = all.join(", ");
-    match near {
-        Some((_, one)) => format!("did you mean `{one}`? known: {all}"),
+    match near(word, known) {
+        Some(one) => format!("did you mean `{one}`? known: {all}"),
         None => format!("known: {all}"),
     }
+}
+
+/// The known word that is nearest, if one is near.
+pub(crate) fn near<'k>(word: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
+    let scored = known.map(|one| (strsim::normalized_damerau_levenshtein(word, one), one));
+    let near = scored.filter(|(score, _)| *score >= 0.5).max_by(|a, b| a.0.total_cmp(&b.0));
+    near.map(|(_, one)| one)
 }

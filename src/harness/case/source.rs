@@ -68,6 +68,22 @@ impl Source {
         }
         Position { line: at.line, column: at.column + quote + column.saturating_sub(1) }
     }
+
+    /// All of what stands at a place whose scalar YAML ended at a comma between parentheses.
+    pub(super) fn cut_at_comma(&self, at: Position, text: &str) -> Option<String> {
+        let line = line(&self.text, at.line)?;
+        let written: String = line.chars().skip(at.column.saturating_sub(1)).collect();
+        let is_cut = written.strip_prefix(text)?.trim_start().starts_with(',');
+        if !is_cut || text.matches('(').count() <= text.matches(')').count() {
+            return None;
+        }
+        let mut depth = 0i32;
+        let end = written.find(|c: char| {
+            depth += i32::from(c == '(') - i32::from(c == ')');
+            depth == 0 && matches!(c, ',' | ']' | '}')
+        });
+        Some(written[..end.unwrap_or(written.len())].trim_end().to_owned())
+    }
 }
 
 pub(super) fn too_large(file: &Path) -> CaseError {
