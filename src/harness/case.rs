@@ -32,6 +32,7 @@ mod schema;
 mod source;
 mod tree;
 mod verdict;
+mod write;
 
 use std::fs::File;
 use std::io::Read;
@@ -46,8 +47,9 @@ pub use matrix::{Filter, Matrix, PartialPoint};
 pub use path::{CaseFile, CasePath, Discovered, NameError, discover};
 pub(crate) use reader::{near, suggest};
 #[cfg(feature = "cli")]
-pub use schema::{schema, schema_line};
+pub use schema::schema;
 pub use source::Source;
+pub use write::{flow, flow_map};
 
 /// One case, as its file says it, with defaults filled in.
 #[derive(Clone, Debug)]

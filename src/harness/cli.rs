@@ -5,10 +5,12 @@
 
 mod check;
 mod choose;
+mod commands;
 mod embedded;
 #[cfg(feature = "faults")]
 mod faults;
 mod listing;
+mod new;
 mod schema;
 mod style;
 mod table;
@@ -81,6 +83,20 @@ A model that fails is shown up to its error, with the operands and the line.")]
     List {
         /// Cases by name (dense_ssm::bug_report), by folder (dense_ssm) or by file
         cases: Vec<String>,
+    },
+    /// Write a commented case for a subject, with the contract that runs of it obeyed
+    #[command(after_help = "\
+Examples:
+  shapelock new dense_ssm
+  shapelock new dense_ssm long_sequences
+
+The case is cases/SUBJECT/NAME.yaml. A file that is there is left as it is.
+For subjects of your own: cargo test --test cases -- cli new SUBJECT")]
+    New {
+        /// The subject, by the name it is registered with
+        subject: String,
+        /// The name of the case: `first` if not given
+        name: Option<String>,
     },
     /// Print the JSON schema of a case, by which editors complete and check one
     #[command(after_help = "\
@@ -156,6 +172,7 @@ pub fn run(suite: &Suite, words: impl Iterator<Item = String>) -> u8 {
             }
             Command::Trace(wanted) => trace::trace(suite, &machine, &wanted),
             Command::List { cases } => listing::list(suite, &machine, &options, &cases),
+            Command::New { subject, name } => new::new(suite, &machine, &subject, name.as_deref()),
             Command::Schema => {
                 anstream::print!("{}", schema::text(&suite.subjects));
                 Ok(0)

@@ -117,7 +117,8 @@ fn refused(case: &Case, variant: &Variant, problem: &ConfigProblem) -> super::ca
 
 /// Of serde's "unknown field `a`, expected one of `b`, `c`": the expected name that is near.
 fn meant(message: &str) -> Option<&str> {
-    let rest = message.strip_prefix("unknown field `").or(message.strip_prefix("unknown variant `"))?;
+    let rest =
+        message.strip_prefix("unknown field `").or(message.strip_prefix("unknown variant `"))?;
     let mut quoted = rest.split('`');
     let word = quoted.next()?;
     near(word, quoted.skip(1).step_by(2))

@@ -7,7 +7,7 @@ use std::process::Command;
 use jsonschema::Validator;
 use rstest::rstest;
 use serde_json::Value;
-use shapelock::harness::case::{CasePath, discover, schema_line};
+use shapelock::harness::case::{CasePath, discover};
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
@@ -72,7 +72,7 @@ fn every_case_fits_the_schema_and_names_it(#[case] folder: &str) {
         let faults = faults(&validator, &case.file).expect("YAML");
         assert!(faults.is_empty(), "{}: {faults:#?}", case.path);
         let text = fs::read_to_string(&case.file).unwrap();
-        let line = schema_line(&case.path);
+        let line = case.path.schema_line();
         // Those of an example use the one schema of the repository.
         let line = if folder == "cases" { line } else { line.replace("./", "../../../cases/") };
         assert!(text.starts_with(&line), "{}: its first line should be {line}", case.path);
@@ -120,7 +120,7 @@ fn a_fault_has_its_reason(#[case] line: &str, #[case] reason: &str) {
 
 #[test]
 fn the_line_leads_up_to_the_folder_of_all_cases() {
-    let line = |name| schema_line(&CasePath::new(name).unwrap());
+    let line = |name| CasePath::new(name).unwrap().schema_line();
     assert_eq!(line("short"), "# yaml-language-server: $schema=./schema.json\n");
     assert_eq!(line("zoo::rows::short"), "# yaml-language-server: $schema=../../schema.json\n");
 }

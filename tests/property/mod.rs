@@ -123,7 +123,8 @@ pub fn search(
 /// Writes the case, and gives its file.
 pub fn write(folder: &Path, found: &Found) -> std::io::Result<PathBuf> {
     let file = folder.join(format!("{}.yaml", found.name()));
-    std::fs::write(&file, found.yaml())?;
+    let path = CasePath::new("regressions::found").expect("a name");
+    std::fs::write(&file, path.schema_line() + &found.yaml())?;
     Ok(file)
 }
 

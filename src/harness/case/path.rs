@@ -38,6 +38,12 @@ impl CasePath {
         file.push(".yaml");
         file.into()
     }
+
+    /// The first line of its file, by which an editor finds the schema that lies in the folder of all cases.
+    pub fn schema_line(&self) -> String {
+        let up = if self.0.len() == 1 { "./".to_owned() } else { "../".repeat(self.0.len() - 1) };
+        format!("# yaml-language-server: $schema={up}schema.json\n")
+    }
 }
 
 /// A name that no case can have.

@@ -139,7 +139,8 @@ impl<'a> Reader<'a> {
             _ => self.text(node, what)?.value,
         };
         if let Some(whole) = self.cut_at_comma(node) {
-            let message = format!("{what}: inside `{{…}}` and `[…]`, YAML ends `{text}` at its comma");
+            let message =
+                format!("{what}: inside `{{…}}` and `[…]`, YAML ends `{text}` at its comma");
             self.fault(node.at, message, &format!("quote it: `\"{whole}\"`"));
             return None;
         }

@@ -9,17 +9,10 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 use serde_json::{Value, json};
 
+use super::Lock;
 use super::fields::{DEFAULT_BUDGET, DEFAULT_POINTS, MOST_POINTS};
 use super::kinds::{DType, DeviceKind};
 use super::matrix::MAX_SIZE;
-use super::{CasePath, Lock};
-
-/// The first line of a case, by which an editor finds the schema: from the folder of the case up to that of all cases.
-pub fn schema_line(path: &CasePath) -> String {
-    let up = "../".repeat(path.parts().len() - 1);
-    let up = if up.is_empty() { "./" } else { &up };
-    format!("# yaml-language-server: $schema={up}schema.json\n")
-}
 
 /// The schema of a case, in which these checks can be named; an editor offers these subjects.
 pub fn schema(checks: &[&str], subjects: &[&str]) -> Value {

@@ -217,7 +217,7 @@ impl Node {
 }
 
 /// What unquoted text means: a number, a truth value, nothing, or text.
-fn plain(text: &str) -> Result<Value, String> {
+pub(super) fn plain(text: &str) -> Result<Value, String> {
     // One word cannot hold any further YAML, so the library decides what it is.
     match serde_yaml::from_str(text) {
         Ok(serde_yaml::Value::Null) => Ok(Value::Null),
