@@ -7,8 +7,10 @@ mod check;
 mod choose;
 mod commands;
 mod embedded;
+mod explain;
 #[cfg(feature = "faults")]
 mod faults;
+mod find;
 mod listing;
 mod new;
 mod schema;
@@ -83,6 +85,15 @@ A model that fails is shown up to its error, with the operands and the line.")]
     List {
         /// Cases by name (dense_ssm::bug_report), by folder (dense_ssm) or by file
         cases: Vec<String>,
+    },
+    /// Explain a case: its points, each check and why it is on or off, what is skipped, what it costs
+    #[command(after_help = "\
+Examples:
+  shapelock explain dense_ssm::bug_report
+  shapelock explain cases/mamba2/scans.yaml")]
+    Explain {
+        /// The case, by name (dense_ssm::bug_report) or by file
+        case: String,
     },
     /// Write a commented case for a subject, with the contract that runs of it obeyed
     #[command(after_help = "\
@@ -172,6 +183,7 @@ pub fn run(suite: &Suite, words: impl Iterator<Item = String>) -> u8 {
             }
             Command::Trace(wanted) => trace::trace(suite, &machine, &wanted),
             Command::List { cases } => listing::list(suite, &machine, &options, &cases),
+            Command::Explain { case } => explain::explain(suite, &machine, &case),
             Command::New { subject, name } => new::new(suite, &machine, &subject, name.as_deref()),
             Command::Schema => {
                 anstream::print!("{}", schema::text(&suite.subjects));

@@ -92,7 +92,7 @@ pub fn study(
 ) -> Result<Study, StudyError> {
     let mut study = inferred(case, variant, subject)?;
     for point in points {
-        let bytes = bytes(&study.law, point);
+        let bytes = needs(&study.law, point);
         if bytes > case.budget {
             study.refused.push((point.clone(), bytes));
             continue;
@@ -227,9 +227,9 @@ pub fn element_type(dtype: CaseDType) -> DType {
     }
 }
 
-/// About what a run at the point takes: every step and parameter, each with its gradient, twice for what is between. What
+/// About how many bytes a run at the point takes: every step and parameter, each with its gradient, twice for what is between. What
 /// has no law cannot be told.
-fn bytes(law: &Law, point: &Point) -> u64 {
+pub fn needs(law: &Law, point: &Point) -> u64 {
     let size = |axes: &crate::dims::Axes| -> f64 {
         axes.eval(&point.dims).map_or(0., |s| s.iter().map(|&n| n as f64).product())
     };

@@ -48,6 +48,15 @@ impl Source {
         self.root.locate(path)
     }
 
+    /// Whether a path of keys leads to something that was written.
+    pub fn has(&self, path: &[&str]) -> bool {
+        let mut node = Some(&self.root);
+        for key in path {
+            node = node.and_then(|node| node.get(key)).map(|entry| &entry.value);
+        }
+        node.is_some()
+    }
+
     /// A fault at a place.
     pub fn error(&self, at: Position, message: impl Into<String>) -> CaseError {
         place(&self.file, &self.text, tree::problem(at, message, None))

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::TraceOptions;
-use super::choose::{belongs, name, no_case};
+use super::find::find;
 use super::table::table;
 use crate::harness::case::{Case, suggest};
 use crate::harness::check::Source;
@@ -15,7 +15,7 @@ use crate::harness::report::{blind, error};
 use crate::harness::run::{Depth, Observation, observe};
 use crate::harness::study::{Study, device, inferred, setup};
 use crate::harness::subject::{AnySubject, Described};
-use crate::harness::trials::{self, Options, Suite, Work, on_large_stack};
+use crate::harness::trials::{Suite, on_large_stack};
 use crate::trace::Trace;
 
 /// Prints the steps, or the ops, of a case at a point; up to the error where the model fails.
@@ -52,28 +52,6 @@ pub(super) fn trace(
             super::FAILED
         }
     })
-}
-
-fn find(
-    suite: &Suite,
-    machine: &Environment,
-    wanted: &str,
-) -> Result<std::sync::Arc<Case>, String> {
-    let all = trials::list(suite, machine, &Options::default(), None);
-    let wanted = name(wanted);
-    let of_case: Vec<_> = all.iter().filter(|listed| belongs(listed, &wanted)).collect();
-    let mut same = of_case.iter().filter(|listed| listed.case == wanted || listed.name == wanted);
-    if let Some(listed) = same.next() {
-        return match &listed.work {
-            Work::Check(job) => Ok(job.case.clone()),
-            Work::Broken(text) | Work::NoSubject(text) => Err(text.clone()),
-        };
-    }
-    let inside: Vec<&str> = of_case.iter().map(|listed| listed.case.as_str()).collect();
-    match inside.first() {
-        Some(first) => Err(format!("`{wanted}` is a folder of cases, one of which is `{first}`")),
-        None => Err(no_case(&wanted, &all)),
-    }
 }
 
 fn variant<'a>(

@@ -6,7 +6,7 @@ use crate::harness::run::panics;
 use crate::harness::subject::{AnySubject, ConfigProblem};
 
 /// Numbers to try: small, and with few exceptions multiples of one another.
-const NUMBERS: [u64; 10] = [8, 4, 16, 2, 12, 6, 3, 1, 32, 64];
+const NUMBERS: [u64; 10] = [8, 2, 4, 16, 12, 6, 3, 1, 32, 64];
 
 /// Fields that are asked for at most.
 const FIELDS: usize = 32;

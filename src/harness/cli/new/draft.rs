@@ -107,7 +107,7 @@ fn with_config(
             .filter(|check| check.is_opt_in() && check.lacks(&case, subject).is_none());
         (on, off.collect())
     });
-    parts.zero_gradient = zero(&case, subjects, &study);
+    parts.zero_gradient = zero(&case, subjects);
     match read(&parts) {
         Ok((text, _)) => {
             let (steps, points) = (parts.shapes.len(), variant.points.len());
@@ -153,7 +153,7 @@ fn notation(axes: &Axes) -> Option<String> {
 }
 
 /// Gradients that are zero where one dim has one value, and not elsewhere.
-fn zero(case: &Case, subjects: &Registry, study: &Study) -> Vec<(String, String)> {
+fn zero(case: &Case, subjects: &Registry) -> Vec<(String, String)> {
     let (check, device) = (Check::Gradients, DeviceKind::Cpu);
     let trial = Trial { case, subjects, check, device, point: None, baseline: None };
     let found = run(&trial).map(|outcome| outcome.findings).unwrap_or_default();
@@ -165,14 +165,9 @@ fn zero(case: &Case, subjects: &Registry, study: &Study) -> Vec<(String, String)
     });
     let mut lines: Vec<(String, String)> = Vec::new();
     for (names, when) in zero {
-        // Equal layers are one line, where all of them are meant.
-        let all = |pattern: &str| {
-            let alike = study.law.parameters.iter().filter(|(name, _)| starred(name) == pattern);
-            alike.clone().all(|(name, _)| name == pattern || names.contains(name))
-        };
-        for name in &names {
-            let pattern = starred(name);
-            let line = (if all(&pattern) { pattern } else { name.clone() }, when.clone());
+        for name in names {
+            // Equal layers are one line.
+            let line = (starred(&name), when.clone());
             if !lines.contains(&line) {
                 lines.push(line);
             }
