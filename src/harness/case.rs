@@ -49,7 +49,7 @@ pub(crate) use reader::{near, suggest};
 #[cfg(feature = "cli")]
 pub use schema::schema;
 pub use source::Source;
-pub use write::{flow, flow_map};
+pub use write::{block, contract_notation, flow, flow_map};
 
 /// One case, as its file says it, with defaults filled in.
 #[derive(Clone, Debug)]

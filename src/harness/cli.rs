@@ -12,6 +12,7 @@ mod explain;
 mod faults;
 mod find;
 mod listing;
+mod minimize;
 mod new;
 mod schema;
 mod style;
@@ -92,6 +93,17 @@ Examples:
   shapelock explain dense_ssm::bug_report
   shapelock explain cases/mamba2/scans.yaml")]
     Explain {
+        /// The case, by name (dense_ssm::bug_report) or by file
+        case: String,
+    },
+    /// Print the smallest case that still fails as this one does
+    #[command(after_help = "\
+Examples:
+  shapelock minimize dense_ssm::bug_report
+  shapelock minimize dense_ssm::bug_report > cases/dense_ssm/small.yaml
+
+Only the YAML goes to stdout. Sizes are made smaller, then numbers in the configuration, as far as the subject takes them.")]
+    Minimize {
         /// The case, by name (dense_ssm::bug_report) or by file
         case: String,
     },
@@ -184,6 +196,7 @@ pub fn run(suite: &Suite, words: impl Iterator<Item = String>) -> u8 {
             Command::Trace(wanted) => trace::trace(suite, &machine, &wanted),
             Command::List { cases } => listing::list(suite, &machine, &options, &cases),
             Command::Explain { case } => explain::explain(suite, &machine, &case),
+            Command::Minimize { case } => minimize::minimize(suite, &machine, &case),
             Command::New { subject, name } => new::new(suite, &machine, &subject, name.as_deref()),
             Command::Schema => {
                 anstream::print!("{}", schema::text(&suite.subjects));

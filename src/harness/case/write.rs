@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::tree::plain;
+use crate::dims::Axes;
 
 /// A value in one line of YAML: `{d_model: 8, scan: chunked, limits: [0.0, 1.0]}`. Read back, it is the same.
 pub fn flow(value: &Value) -> String {
@@ -23,6 +24,24 @@ pub fn flow_map(object: &Map<String, Value>) -> String {
         format!("{}: {}", flow(&Value::String(key.clone())), flow(value))
     };
     format!("{{{}}}", object.iter().map(entry).collect::<Vec<_>>().join(", "))
+}
+
+/// Patterns with contracts or conditions, a line each, as they stand below their field.
+pub fn block(lines: &[(String, String)]) -> String {
+    let key = |name: &str| match name.starts_with('*') {
+        true => format!("\"{name}\""),
+        // Inside a word of YAML, the star of a pattern is a letter like any other.
+        false if is_bare(&name.replace('*', "x")) => name.to_owned(),
+        false => flow(&Value::from(name)),
+    };
+    lines.iter().map(|(name, value)| format!("  {}: {value}\n", key(name))).collect()
+}
+
+/// Axes as a contract writes them, `b l h·p`; nothing for an expression that has no value.
+pub fn contract_notation(axes: &Axes) -> Option<String> {
+    let each: Vec<String> = axes.0.iter().map(|axis| axis.to_string().replace(' ', "")).collect();
+    let text = if each.is_empty() { "()".to_owned() } else { each.join(" ") };
+    (Axes::parse_contract(&text).as_ref() == Ok(axes)).then_some(text)
 }
 
 /// Whether text needs no quotes: a word that YAML takes for nothing else.

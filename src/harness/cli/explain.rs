@@ -142,7 +142,12 @@ fn all_checks(
         }
     }
     for (why, names) in off {
-        text.push_str(&line(&names.join(", "), &format!("{}  {why}", left_out("off")), ""));
+        let off = left_out("off");
+        let (name, what) = match &names[..] {
+            [name] => (*name, format!("{off}  {why}")),
+            names => ("", format!("{off}  {}: {why}", names.join(", "))),
+        };
+        text.push_str(&line(name, &what, ""));
     }
     text
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::choose::{belongs, name, no_case};
 use crate::harness::case::Case;
 use crate::harness::plan::Environment;
-use crate::harness::trials::{self, Options, Suite, Work};
+use crate::harness::trials::{self, Job, Listed, Options, Suite, Work};
 
 /// The case of that name, or in that file.
 ///
@@ -16,19 +16,46 @@ pub(super) fn find(
     machine: &Environment,
     wanted: &str,
 ) -> Result<Arc<Case>, String> {
+    let all = trials(suite, machine, wanted)?;
+    let first = all.first().map(|listed| &listed.work);
+    match first {
+        Some(Work::Check(job)) => Ok(job.case.clone()),
+        Some(Work::Broken(text) | Work::NoSubject(text)) => Err(text.clone()),
+        None => Err(format!("`{wanted}` has no trials")),
+    }
+}
+
+/// The jobs of that case which can run here.
+///
+/// # Errors
+/// As [`find`].
+pub(super) fn jobs(
+    suite: &Suite,
+    machine: &Environment,
+    wanted: &str,
+) -> Result<Vec<Arc<Job>>, String> {
+    let here = |listed: Listed| match (listed.work, listed.skip) {
+        (Work::Check(job), None) => Some(Ok(job)),
+        (Work::Check(_), Some(_)) => None,
+        (Work::Broken(text) | Work::NoSubject(text), _) => Some(Err(text)),
+    };
+    trials(suite, machine, wanted)?.into_iter().filter_map(here).collect()
+}
+
+/// The trials of one case.
+fn trials(suite: &Suite, machine: &Environment, wanted: &str) -> Result<Vec<Listed>, String> {
     let all = trials::list(suite, machine, &Options::default(), None);
     let wanted = name(wanted);
-    let of_case: Vec<_> = all.iter().filter(|listed| belongs(listed, &wanted)).collect();
-    let mut same = of_case.iter().filter(|listed| listed.case == wanted || listed.name == wanted);
-    if let Some(listed) = same.next() {
-        return match &listed.work {
-            Work::Check(job) => Ok(job.case.clone()),
-            Work::Broken(text) | Work::NoSubject(text) => Err(text.clone()),
-        };
+    let is_of = |listed: &&Listed| listed.case == wanted || listed.name == wanted;
+    let same: Vec<Listed> = all.iter().filter(is_of).cloned().collect();
+    if !same.is_empty() {
+        return Ok(same);
     }
-    let inside: Vec<&str> = of_case.iter().map(|listed| listed.case.as_str()).collect();
-    match inside.first() {
-        Some(first) => Err(format!("`{wanted}` is a folder of cases, one of which is `{first}`")),
-        None => Err(no_case(&wanted, &all)),
-    }
+    let inside = all.iter().find(|listed| belongs(listed, &wanted));
+    Err(match inside {
+        Some(Listed { case, .. }) => {
+            format!("`{wanted}` is a folder of cases, one of which is `{case}`")
+        }
+        None => no_case(&wanted, &all),
+    })
 }

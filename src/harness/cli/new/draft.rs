@@ -5,8 +5,7 @@ use std::path::Path;
 use serde_json::{Map, Value};
 
 use super::config::least;
-use crate::dims::Axes;
-use crate::harness::case::{Case, CasePath, DeviceKind, flow, flow_map};
+use crate::harness::case::{Case, CasePath, DeviceKind, block, contract_notation, flow, flow_map};
 use crate::harness::check::{Check, What, WrongGradient};
 use crate::harness::law::{Item, LawStep, starred};
 use crate::harness::plan::plan;
@@ -137,19 +136,12 @@ fn contract(study: &Study) -> Vec<(String, String)> {
     for step in all.into_iter().filter(|step| step.named && meant(&starred(&step.name))) {
         let name = starred(&step.name);
         // A step without an expression, or with one that a contract cannot write, is left to the snapshot.
-        let Some(axes) = notation(&step.axes) else { continue };
+        let Some(axes) = contract_notation(&step.axes) else { continue };
         if lines.iter().all(|(known, _)| *known != name) {
             lines.push((name, axes));
         }
     }
     lines
-}
-
-/// Axes as a contract writes them.
-fn notation(axes: &Axes) -> Option<String> {
-    let each: Vec<String> = axes.0.iter().map(|axis| axis.to_string().replace(' ', "")).collect();
-    let text = if each.is_empty() { "()".to_owned() } else { each.join(" ") };
-    (Axes::parse_contract(&text).as_ref() == Ok(axes)).then_some(text)
 }
 
 /// Gradients that are zero where one dim has one value, and not elsewhere.
@@ -226,14 +218,4 @@ fn text(
         add(&format!("#   {}\n# checks: [{}]\n", names(off), names(on)));
     }
     text
-}
-
-fn block(lines: &[(String, String)]) -> String {
-    let key = |name: &str| match name.starts_with('*') {
-        true => format!("\"{name}\""),
-        // Inside a line of its own, the star of a pattern is a letter like any other.
-        false => flow(&Value::from(name.replace('*', "x"))).replace(&name.replace('*', "x"), name),
-    };
-    let line = |(name, value): &(String, String)| format!("  {}: {value}\n", key(name));
-    lines.iter().map(line).collect()
 }
