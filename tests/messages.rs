@@ -28,8 +28,8 @@ fn case(subject: &str, lines: &str) -> Case {
 
 fn outcome(case: &Case, check: Check, baseline: Option<&Snapshot>) -> Outcome {
     let subjects = toys::registry();
-    let trial =
-        Trial { case, subjects: &subjects, check, device: DeviceKind::Cpu, point: None, baseline };
+    let (subjects, device) = (&subjects, DeviceKind::Cpu);
+    let trial = Trial { case, subjects, check, device, point: None, baseline, laws: None };
     run(&trial).expect("a trial that can be made")
 }
 
