@@ -28,8 +28,8 @@ fn case(subject: &str, lines: &str) -> Case {
 
 fn outcome(case: &Case, check: Check, baseline: Option<&Snapshot>) -> Outcome {
     let subjects = toys::registry();
-    let trial =
-        Trial { case, subjects: &subjects, check, device: DeviceKind::Cpu, point: None, baseline };
+    let (subjects, device) = (&subjects, DeviceKind::Cpu);
+    let trial = Trial { case, subjects, check, device, point: None, baseline, laws: None };
     run(&trial).expect("a trial that can be made")
 }
 
@@ -87,6 +87,7 @@ fn locked(subject: &str, lines: &str) -> Snapshot {
 #[case::an_op_skipped_within_a_tap("unshuffled", Check::Shapes, "")]
 #[case::an_error_where_no_steps_are_kept("refused", Check::Dtype, "checks: [dtype]")]
 #[case::sizes_that_fit_by_chance("as_many_rows", Check::Shapes, "matrix: {batch: [6], seq: [5]}")]
+#[case::severed_at_other_points("parts", Check::Gradients, "")]
 fn each_finding_has_its_text(#[case] subject: &str, #[case] check: Check, #[case] lines: &str) {
     let name = std::thread::current().name().unwrap_or_default().to_owned();
     let name = name.rsplit("::").next().unwrap_or_default();

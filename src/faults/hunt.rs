@@ -174,7 +174,7 @@ fn found(
 ) -> Result<Vec<Finding>, TrialError> {
     let point = ground.reference().filter(|_| !all);
     let (device, baseline) = (DeviceKind::Cpu, ground.baseline.as_ref());
-    let outcome = run(&Trial { case, subjects, check, device, point, baseline })?;
+    let outcome = run(&Trial { case, subjects, check, device, point, baseline, laws: None })?;
     Ok(outcome.findings)
 }
 

@@ -25,6 +25,7 @@ use std::process::ExitCode;
 use clap::{Args, Parser, Subcommand};
 
 use super::plan::Environment;
+use super::study::Laws;
 use super::subjects::shipped;
 use super::trials::{Cases, Options, Suite, Wanted, prepare, wanted_one as wanted};
 pub use embedded::CASES;
@@ -165,7 +166,8 @@ pub fn main() -> ExitCode {
     let cases = if folder.is_dir() { Cases::Folder(folder.into()) } else { Cases::Embedded(CASES) };
     let root = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
     let (subjects, binary) = (shipped(), "cases".to_owned());
-    let suite = Suite { root, cases, subjects, assert: None, binary, partial: true };
+    let laws = Laws::default();
+    let suite = Suite { root, cases, subjects, assert: None, binary, partial: true, laws };
     let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
     ExitCode::from(run(&suite, words))
 }

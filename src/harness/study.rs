@@ -1,5 +1,6 @@
 //! Everything that the runs of one variant showed.
 
+mod laws;
 mod witnesses;
 
 use candle_core::{DType, Device};
@@ -13,10 +14,11 @@ use super::subject::AnySubject;
 use crate::dims::Dims;
 use crate::trace::Role;
 use crate::trace::graph::InternalsChanged;
+pub use laws::Laws;
 use witnesses::{Witnesses, error, witness_setup, witnesses};
 
 /// The runs of one variant, and the law inferred from them.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Study {
     /// The variant.
     pub variant: String,
@@ -44,7 +46,7 @@ pub struct Study {
 }
 
 /// One point and what its run showed.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Seen {
     /// The point.
     pub point: Point,
@@ -79,7 +81,7 @@ pub enum StudyError {
     },
 }
 
-/// Infers the law of a variant and runs the given points.
+/// Infers the law of a variant, unless it is known, and runs the given points.
 ///
 /// # Errors
 /// A device that cannot be opened, or candle's internals; what fails in the model is part of the study.
@@ -89,8 +91,12 @@ pub fn study(
     points: &[Point],
     subject: &dyn AnySubject,
     depth: Depth,
+    laws: Option<&Laws>,
 ) -> Result<Study, StudyError> {
-    let mut study = inferred(case, variant, subject)?;
+    let mut study = match laws {
+        Some(laws) => laws.of(case, variant, subject)?,
+        None => inferred(case, variant, subject)?,
+    };
     for point in points {
         let bytes = needs(&study.law, point);
         if bytes > case.budget {

@@ -27,7 +27,7 @@ use super::plan::{Plan, Point, VariantPlan, plan};
 use super::registry::Registry;
 use super::run::Depth;
 use super::snapshot::{Section, Snapshot};
-use super::study::{Study, StudyError, inferred, study};
+use super::study::{Laws, Study, StudyError, inferred, study};
 use super::subject::{AnySubject, Described};
 
 pub use choice::{checks, others};
@@ -70,6 +70,8 @@ pub struct Trial<'a> {
     pub point: Option<&'a str>,
     /// What is locked.
     pub baseline: Option<&'a Snapshot>,
+    /// Laws that other trials of the suite inferred, and that are left to them.
+    pub laws: Option<&'a Laws>,
 }
 
 /// Runs a trial.
@@ -102,25 +104,29 @@ pub fn run(trial: &Trial<'_>) -> Result<Outcome, TrialError> {
                 sections.extend(section(trial.case, variant, &study));
             }
             Check::Gradients => {
-                let study = study(trial.case, variant, points, subject, Depth::Backward)?;
+                let study =
+                    study(trial.case, variant, points, subject, Depth::Backward, trial.laws)?;
                 outcome.findings.extend(untold(trial, &study));
                 let mut findings = gradients(trial.case, &study);
                 findings.iter_mut().for_each(|f| sever(trial, subject, (variant, &study), f));
                 outcome.findings.extend(findings);
             }
             Check::Finite => {
-                let study = study(trial.case, variant, points, subject, Depth::Forward)?;
+                let study =
+                    study(trial.case, variant, points, subject, Depth::Forward, trial.laws)?;
                 outcome.findings.extend(untold(trial, &study));
                 outcome.findings.extend(finite(&study));
             }
             Check::Caught => {}
             Check::Broadcast => {
-                let study = study(trial.case, variant, points, subject, Depth::Forward)?;
+                let study =
+                    study(trial.case, variant, points, subject, Depth::Forward, trial.laws)?;
                 outcome.findings.extend(untold(trial, &study));
                 outcome.findings.extend(broadcast(trial.case, &study));
             }
             Check::Lints => {
-                let study = study(trial.case, variant, points, subject, Depth::Forward)?;
+                let study =
+                    study(trial.case, variant, points, subject, Depth::Forward, trial.laws)?;
                 outcome.findings.extend(untold(trial, &study));
                 outcome.findings.extend(lints(&pairs(trial, subject, variant, points), &study)?);
             }
@@ -209,7 +215,7 @@ fn study_shapes(
     points: &[Point],
 ) -> Result<(Study, Vec<Finding>), TrialError> {
     let case = trial.case;
-    let study = study(case, variant, points, subject, Depth::Forward)?;
+    let study = study(case, variant, points, subject, Depth::Forward, trial.laws)?;
     let findings = match twin_law(trial, variant)? {
         Some((twin, name)) => {
             let source = Source::Twin(name);
@@ -238,7 +244,11 @@ fn twin_law(
     let fault: Option<&Fault> = trial.case.fault.as_ref();
     let Some(twin) = fault.and_then(|fault| fault.twin.as_ref()) else { return Ok(None) };
     let subject = subject(trial.subjects, &twin.value)?;
-    let study = inferred(trial.case, variant, subject).map_err(StudyError::from)?;
+    let study = match trial.laws {
+        Some(laws) => laws.of(trial.case, variant, subject),
+        None => inferred(trial.case, variant, subject),
+    };
+    let study = study.map_err(StudyError::from)?;
     Ok(Some((study, twin.value.clone())))
 }
 

@@ -85,7 +85,8 @@ pub fn first_failure(subjects: &Registry, draw: &Draw) -> Option<Found> {
     let all = checks(&case, subject).unwrap_or_else(|errors| panic!("{errors}"));
     all.into_iter().find_map(|check| {
         let device = DeviceKind::Cpu;
-        let trial = Trial { case: &case, subjects, check, device, point: None, baseline: None };
+        let (point, baseline, laws) = (None, None, None);
+        let trial = Trial { case: &case, subjects, check, device, point, baseline, laws };
         let outcome = run(&trial).unwrap_or_else(|error| panic!("{error}"));
         let trial = format!("regressions::drawn::{}", check.name());
         let context = Context {

@@ -1,6 +1,7 @@
 //! Models of a few lines, each with one thing wrong, and the right one.
 
 mod memory;
+mod parts;
 mod sizes;
 
 use candle_core::{D, Error, Result, Tensor};
@@ -65,6 +66,7 @@ pub fn registry() -> Registry {
     let registry = toys.into_iter().fold(Registry::new(), |all, (name, forward)| {
         all.with(Toy { name, forward, reference: None })
     });
+    let registry = registry.with(parts::Parts);
     registry.with(Toy { name: "disagreeing", forward: refactored, reference: Some(scaled) })
 }
 

@@ -9,15 +9,19 @@ use crate::harness::law::starred;
 use crate::harness::run::{Gradient, parameter_shapes};
 use crate::harness::study::{Seen, Study};
 
-/// What is wrong with the gradients of a variant: one finding for each kind, naming every parameter that has it.
+/// What is wrong with the gradients of a variant: one finding for each kind and the points that have it, naming every
+/// parameter that is wrong so there.
 pub fn gradients(case: &Case, study: &Study) -> Vec<Finding> {
-    let mut problems: BTreeMap<&'static str, Vec<(String, WrongGradient)>> = BTreeMap::new();
+    let mut problems: BTreeMap<(&'static str, Vec<bool>), Vec<(String, WrongGradient)>> =
+        BTreeMap::new();
     for (name, _) in parameters(study) {
         if let Some((kind, wrong)) = worst(case, study, &name) {
-            problems.entry(kind).or_default().push((name, wrong));
+            let failing = failing(case, study, &name, &wrong);
+            problems.entry((kind, failing)).or_default().push((name, wrong));
         }
     }
-    problems.into_values().filter_map(|problem| finding(case, study, problem)).collect()
+    let findings = problems.into_iter().filter_map(|((_, failing), p)| finding(study, &failing, p));
+    findings.collect()
 }
 
 /// Every parameter that any point has, with its shape there.
@@ -28,10 +32,7 @@ fn parameters(study: &Study) -> BTreeMap<String, Vec<usize>> {
 
 /// The most serious problem of one parameter over all points.
 fn worst(case: &Case, study: &Study, name: &str) -> Option<(&'static str, WrongGradient)> {
-    let zero = case
-        .zero_gradient
-        .iter()
-        .find(|z| z.pattern.matches(name) || z.pattern.matches(&starred(name)));
+    let zero = zero_gradient(case, name);
     let problems = study.seen.iter().filter_map(|seen| wrong(seen, name, zero));
     let all = problems.collect::<Vec<_>>();
     let gradients = || study.seen.iter().filter_map(|seen| gradient(seen, name));
@@ -73,20 +74,36 @@ fn wrong(seen: &Seen, name: &str, zero: Option<&ZeroGradient>) -> Option<WrongGr
     }
 }
 
-fn finding(case: &Case, study: &Study, problem: Vec<(String, WrongGradient)>) -> Option<Finding> {
-    let (first, kind) = problem.first()?.clone();
-    let zero = case.zero_gradient.iter().find(|z| z.pattern.matches(&first));
-    let fails = |seen: &Seen| match &kind {
-        WrongGradient::ZeroEverywhere => gradient(seen, &first).is_some_and(|g| g.zero),
-        kind => wrong(seen, &first, zero).is_some_and(|w| same_kind(&w, kind)),
+/// For each point, whether a parameter's gradient is wrong there in that way.
+fn failing(case: &Case, study: &Study, name: &str, kind: &WrongGradient) -> Vec<bool> {
+    let zero = zero_gradient(case, name);
+    let fails = |seen: &Seen| match kind {
+        WrongGradient::ZeroEverywhere => gradient(seen, name).is_some_and(|g| g.zero),
+        kind => wrong(seen, name, zero).is_some_and(|w| same_kind(&w, kind)),
     };
-    let at = study.seen.iter().find(|seen| fails(seen))?;
+    study.seen.iter().map(fails).collect()
+}
+
+/// What the case says of the zeros of a parameter's gradient.
+fn zero_gradient<'a>(case: &'a Case, name: &str) -> Option<&'a ZeroGradient> {
+    let about = |z: &&ZeroGradient| z.pattern.matches(name) || z.pattern.matches(&starred(name));
+    case.zero_gradient.iter().find(about)
+}
+
+fn finding(
+    study: &Study,
+    failing: &[bool],
+    problem: Vec<(String, WrongGradient)>,
+) -> Option<Finding> {
+    let (first, kind) = problem.first()?.clone();
+    let seen = || study.seen.iter().zip(failing.iter().copied());
+    let (at, _) = seen().find(|(_, fails)| *fails)?;
     let shape = parameter_shapes(&at.run).get(first.as_str()).map(|s| s.to_vec());
     let parameters = problem.into_iter().map(|(name, _)| name).collect();
     Some(Finding {
         check: Check::Gradients,
         variant: study.variant.clone(),
-        tally: Tally::new(study.seen.iter().map(|seen| (&seen.point, fails(seen)))),
+        tally: Tally::new(seen().map(|(seen, fails)| (&seen.point, fails))),
         at: at.point.dims.clone(),
         what: What::Gradient(Box::new(GradientProblem {
             parameter: first,

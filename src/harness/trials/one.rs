@@ -91,7 +91,8 @@ fn attempt(suite: &Suite, job: &Job, point: Option<&str>) -> Result<Done, Red> {
     let baseline = baseline.flatten();
     let (case, subjects) = (&*job.case, &suite.subjects);
     let (check, device, locked) = (job.check, job.device, baseline.as_ref());
-    let trial = Trial { case, subjects, check, device, point, baseline: locked };
+    let laws = Some(&suite.laws);
+    let trial = Trial { case, subjects, check, device, point, baseline: locked, laws };
     let mut outcome = zoo::run(&trial, &suite.binary).map_err(|error| error.to_string())?;
     let (points, sight) = (outcome.points.len(), outcome.sight());
     let mut done = Done { points, sight, ..Done::default() };

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::harness::case::{Case, CaseErrors, CaseFile, CasePath, discover};
 use crate::harness::registry::Registry;
 use crate::harness::snapshot::{Assert, claim};
+use crate::harness::study::Laws;
 
 /// What a test binary, or the command line, runs.
 #[derive(Clone)]
@@ -21,6 +22,8 @@ pub struct Suite {
     pub binary: String,
     /// Whether that binary may know subjects that are unknown here.
     pub partial: bool,
+    /// What the checks of a case need not infer anew.
+    pub laws: Laws,
 }
 
 /// Where cases come from.
@@ -46,7 +49,15 @@ impl Suite {
         let root = PathBuf::from(root);
         let cases = Cases::Folder(cases.into());
         let binary = binary.to_owned();
-        Self { root, cases, subjects, assert: Some(assert), binary, partial: false }
+        Self {
+            root,
+            cases,
+            subjects,
+            assert: Some(assert),
+            binary,
+            partial: false,
+            laws: Laws::default(),
+        }
     }
 
     /// The cases' names and files, and what stands in the way of finding them all.
