@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::commands::Commands;
 use super::find;
-use crate::harness::case::{Case, DeviceKind};
+use crate::harness::case::Case;
 use crate::harness::check::{Check, Finding};
 use crate::harness::outcome::counted;
 use crate::harness::plan::{Environment, plan};
@@ -37,7 +37,10 @@ pub(super) fn minimize(suite: &Suite, machine: &Environment, wanted: &str) -> Re
     let searched = on_large_stack("minimize", || searched(suite, &jobs, &case))?;
     let searched = searched.map_err(|panic| panic.message)??;
     match searched {
-        Searched::Nothing => anstream::eprintln!("nothing fails: {}", of_all(&jobs)),
+        Searched::Nothing => anstream::eprintln!(
+            "nothing fails: at every point that can run here, these pass: {}",
+            of_all(&jobs)
+        ),
         Searched::Snapshot => anstream::eprintln!(
             "only the snapshot differs, at all sizes alike, so that there is nothing to make smaller: \
             cargo insta review shows the change"
@@ -112,10 +115,7 @@ fn first(
 }
 
 fn of_all(jobs: &[Arc<Job>]) -> String {
-    let checks: Vec<&str> = jobs
-        .iter()
-        .filter(|job| job.device == DeviceKind::Cpu)
-        .map(|job| job.check.name())
-        .collect();
-    format!("{} of {}", counted(checks.len(), "check"), checks.join(", "))
+    let mut checks: Vec<&str> = jobs.iter().map(|job| job.check.name()).collect();
+    checks.dedup();
+    checks.join(", ")
 }

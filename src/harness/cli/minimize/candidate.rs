@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::dims::{Axes, Condition};
 use crate::harness::case::{
-    Case, CasePath, DType, DeviceKind, Pattern, contract_notation, flow, flow_map,
+    Case, CasePath, DType, DeviceKind, Pattern, block, contract_notation, flow, flow_map,
 };
 use crate::harness::check::Check;
 
@@ -28,7 +28,7 @@ impl Candidate {
         let mut yaml = case.path.schema_line();
         let mut add = |key: &str, value: &str| yaml.push_str(&format!("{key}: {value}\n"));
         add("subject", &text(&case.subject));
-        add("why", &plain(&why));
+        add("why", &why);
         add("config", &flow_map(&self.config));
         if self.seed != 0 {
             add("seed", &self.seed.to_string());
@@ -38,9 +38,13 @@ impl Candidate {
             .shapes
             .iter()
             .filter_map(|(pattern, axes)| Some((pattern.to_string(), contract_notation(axes)?)));
-        add_block(&mut add, "shapes", shapes.collect());
         let zero = self.zero.iter().map(|(pattern, when)| (pattern.to_string(), when.to_string()));
-        add_block(&mut add, "zero_gradient", zero.collect());
+        let blocks: [(&str, Vec<_>); 2] =
+            [("shapes", shapes.collect()), ("zero_gradient", zero.collect())];
+        for (key, lines) in blocks.iter().filter(|(_, lines)| !lines.is_empty()) {
+            yaml.push_str(&format!("{key}:\n{}", block(lines)));
+        }
+        let mut add = |key: &str, value: &str| yaml.push_str(&format!("{key}: {value}\n"));
         match &case.expect {
             None => add("checks", &format!("[{}]", check.name())),
             Some(expect) => {
@@ -83,19 +87,4 @@ impl Candidate {
         let all: Vec<String> = sizes.chain(dtype).chain(device).collect();
         format!("{{{}}}", all.join(", "))
     }
-}
-
-/// Text of words, which in a line of its own needs no quotes.
-fn plain(text: &str) -> String {
-    text.replace(": ", " ")
-}
-
-fn add_block(add: &mut impl FnMut(&str, &str), key: &str, lines: Vec<(String, String)>) {
-    if lines.is_empty() {
-        return;
-    }
-    let line = |(name, value): &(String, String)| {
-        format!("\n  {}: {}", flow(&Value::from(&**name)), flow(&Value::from(&**value)))
-    };
-    add(key, lines.iter().map(line).collect::<String>().as_str());
 }
