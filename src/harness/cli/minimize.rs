@@ -109,7 +109,7 @@ fn first(
     baseline: Option<&Snapshot>,
 ) -> Result<Option<Finding>, String> {
     let (check, device) = (job.check, job.device);
-    let trial = Trial { case, subjects, check, device, point: None, baseline };
+    let trial = Trial { case, subjects, check, device, point: None, baseline, laws: None };
     let outcome = run(&trial).map_err(|error| error.to_string())?;
     Ok(outcome.findings.into_iter().next())
 }

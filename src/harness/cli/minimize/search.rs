@@ -56,14 +56,10 @@ impl Search<'_> {
         self.tried += 1;
         let (check, device) = (self.finding.check, self.device);
         let Some(case) = candidate.case(self.case, check, device) else { return false };
-        let trial = Trial {
-            case: &case,
-            subjects: self.subjects,
-            check,
-            device,
-            point: None,
-            baseline: None,
-        };
+        let (case, subjects) = (&case, self.subjects);
+        // Candidates share a path, so that a law of one must not be taken for that of another.
+        let (point, baseline, laws) = (None, None, None);
+        let trial = Trial { case, subjects, check, device, point, baseline, laws };
         // What the subject's code makes of a configuration that nobody meant is no finding of this case.
         let Ok(Ok(outcome)) = panics::catch(|| run(&trial)) else { return false };
         outcome.findings.iter().any(|other| is_same(&self.finding.what, &other.what))

@@ -147,7 +147,8 @@ fn contract(study: &Study) -> Vec<(String, String)> {
 /// Gradients that are zero where one dim has one value, and not elsewhere.
 fn zero(case: &Case, subjects: &Registry) -> Vec<(String, String)> {
     let (check, device) = (Check::Gradients, DeviceKind::Cpu);
-    let trial = Trial { case, subjects, check, device, point: None, baseline: None };
+    let (point, baseline, laws) = (None, None, None);
+    let trial = Trial { case, subjects, check, device, point, baseline, laws };
     let found = run(&trial).map(|outcome| outcome.findings).unwrap_or_default();
     let zero = found.into_iter().filter_map(|finding| match finding.what {
         What::Gradient(problem) if problem.wrong == WrongGradient::Zero => {
