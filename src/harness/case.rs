@@ -42,7 +42,7 @@ pub use error::{CaseError, CaseErrors, Position, Spanned};
 pub use kinds::{DType, DeviceKind};
 pub use matrix::{Filter, Matrix, PartialPoint};
 pub use path::{CaseFile, CasePath, Discovered, NameError, discover};
-pub(crate) use reader::suggest;
+pub(crate) use reader::{nearest, suggest};
 pub use source::Source;
 
 /// One case, as its file says it, with defaults filled in.
