@@ -2,6 +2,7 @@
 
 #[path = "authoring/commands.rs"]
 mod commands;
+#[allow(dead_code, reason = "other tests use more of it")]
 mod package;
 #[path = "authoring/schema.rs"]
 mod schema;

@@ -83,6 +83,7 @@ fn a_trace_of_ops_shows_every_op() {
 #[rstest]
 #[case::unknown_case("check nope", "error: no case is called `nope`; known: good")]
 #[case::near_case("trace goad", "error: no case is called `goad`; did you mean `good`?")]
+#[case::unknown_check("check good::layout", "error: `good` has no check `layout` here; it has ")]
 #[case::unknown_point(
     "trace good --point b9",
     "error: the case has no point `b9`; it has b2-l5-f32-cpu, b2-l1-f32-cpu, b1-l5-f32-cpu, b1-l1-f32-cpu"

@@ -45,7 +45,7 @@ pub use error::{CaseError, CaseErrors, Position, Spanned};
 pub use kinds::{DType, DeviceKind};
 pub use matrix::{Filter, Matrix, PartialPoint};
 pub use path::{CaseFile, CasePath, Discovered, NameError, discover};
-pub(crate) use reader::{near, suggest};
+pub(crate) use reader::{nearest, suggest};
 #[cfg(feature = "cli")]
 pub use schema::schema;
 pub use source::Source;

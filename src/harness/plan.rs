@@ -7,7 +7,7 @@ mod points;
 
 use serde_json::{Map, Value};
 
-use super::case::{Case, CaseErrors, DType, DeviceKind, Variant, near};
+use super::case::{Case, CaseErrors, DType, DeviceKind, Variant, nearest};
 use crate::dims::Dims;
 
 pub use device::{Environment, absent};
@@ -121,5 +121,5 @@ fn meant(message: &str) -> Option<&str> {
         message.strip_prefix("unknown field `").or(message.strip_prefix("unknown variant `"))?;
     let mut quoted = rest.split('`');
     let word = quoted.next()?;
-    near(word, quoted.skip(1).step_by(2))
+    nearest(word, quoted.skip(1).step_by(2))
 }

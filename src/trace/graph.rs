@@ -8,6 +8,7 @@
 //! not recorded and a comparison keeps its left operand only.
 
 use std::collections::HashSet;
+use std::hash::{BuildHasherDefault, Hash, Hasher};
 use std::mem::{align_of, size_of};
 use std::ops::Deref;
 use std::sync::OnceLock;
@@ -54,7 +55,7 @@ impl Graph {
 
     /// Every tensor that `roots` were made from, in the order in which they were made.
     pub fn reachable<'a>(&self, roots: impl IntoIterator<Item = &'a Tensor>) -> Vec<&'a Tensor> {
-        let mut seen = HashSet::new();
+        let mut seen: HashSet<_, BuildHasherDefault<Number>> = HashSet::default();
         let mut found = Vec::new();
         let mut open: Vec<&'a Tensor> = roots.into_iter().collect();
         while let Some(tensor) = open.pop() {
@@ -68,10 +69,30 @@ impl Graph {
     }
 }
 
-/// When a tensor was made: ids come from one counter, and only `Debug` shows the number.
+/// When a tensor was made: ids come from one counter, and hashing one shows the number.
 pub fn time(tensor: &Tensor) -> usize {
-    let text = format!("{:?}", tensor.id());
-    text.bytes().filter(u8::is_ascii_digit).fold(0, |n, digit| n * 10 + usize::from(digit - b'0'))
+    let mut number = Number::default();
+    tensor.id().hash(&mut number);
+    number.0
+}
+
+/// Takes the number out of an id, and spreads it over the bits of a hash.
+#[derive(Default)]
+struct Number(usize);
+
+impl Hasher for Number {
+    fn write(&mut self, bytes: &[u8]) {
+        self.0 = bytes.iter().fold(self.0, |n, byte| n.wrapping_mul(257) ^ usize::from(*byte));
+    }
+
+    fn write_usize(&mut self, n: usize) {
+        self.0 = n;
+    }
+
+    fn finish(&self) -> u64 {
+        // Fibonacci hashing: 2⁶⁴ over the golden ratio.
+        (self.0 as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    }
 }
 
 /// The tensors that an op reads, in the order of its arguments.
@@ -138,6 +159,9 @@ fn measure() -> std::result::Result<Graph, InternalsChanged> {
         if !graph.op(&probe.made).is_some_and(probe.decodes) {
             return Err(changed(format!("{} does not decode", probe.name)));
         }
+    }
+    if !probes.is_sorted_by(|a, b| time(&a.made) < time(&b.made)) {
+        return Err(changed("the ids of tensors do not count up".into()));
     }
     Ok(graph)
 }

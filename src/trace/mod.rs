@@ -111,7 +111,9 @@ impl Trace {
         let named = ends.inputs.iter().chain(ends.outputs).map(|(_, t)| t);
         let roots: Vec<&Tensor> = named.chain(run.taps.iter().map(|tap| &tap.tensor)).collect();
         let nodes = graph.reachable(roots);
-        let at: HashMap<_, _> = nodes.iter().enumerate().map(|(i, t)| (t.id(), i)).collect();
+        // In the order in which they were made.
+        let times: Vec<usize> = nodes.iter().map(|t| time(t)).collect();
+        let at = |t: &Tensor| times.binary_search(&time(t)).ok();
         let params: HashMap<_, _> = ends.params.iter().map(|(name, t)| (t.id(), name)).collect();
         let mut ops: Vec<RawOp> = nodes
             .iter()
@@ -120,7 +122,7 @@ impl Trace {
                 let reads = op.map(operands).unwrap_or_default();
                 RawOp {
                     kind: Kind::of(op, t.rank()),
-                    operands: reads.iter().filter_map(|t| at.get(&t.id()).copied()).collect(),
+                    operands: reads.into_iter().filter_map(at).collect(),
                     shape: t.dims().to_vec(),
                     strides: t.stride().to_vec(),
                     dtype: t.dtype().as_str(),
@@ -130,7 +132,7 @@ impl Trace {
             })
             .collect();
         op::as_written(&mut ops);
-        let place = |t: &Tensor| at.get(&t.id()).copied().unwrap_or(0);
+        let place = |t: &Tensor| at(t).unwrap_or(0);
         let names = names(ends, &run.taps, place);
         let coverage = coverage(&ops, &nodes, &names, ends, run.span);
         Ok(Self { ops, names, coverage })

@@ -12,8 +12,6 @@
 
 mod flow;
 
-use std::collections::HashMap;
-
 use super::locate::Place;
 use super::op::Kind;
 use super::{Name, Role, Trace};
@@ -76,7 +74,7 @@ impl Flow<'_> {
     fn step(&self, i: usize, end: usize) -> Step {
         let op = &self.trace.ops[end];
         let (name, role) = match &self.uses[i] {
-            Some(module) => (module.clone(), Role::Param),
+            Some(module) => ((*module).to_owned(), Role::Param),
             None => (self.trace.ops[i].kind.name().to_owned(), Role::Op),
         };
         Step {
@@ -112,24 +110,26 @@ impl Flow<'_> {
 
     /// Notes with each step the ops folded into it: those before it that no earlier step has.
     fn fold(&self, steps: &mut [Step]) {
-        let mut owner: HashMap<usize, usize> = HashMap::new();
+        let mut owner: Vec<Option<usize>> = vec![None; self.trace.ops.len()];
         for (s, step) in steps.iter().enumerate() {
-            step.ops.iter().for_each(|&op| {
-                owner.entry(op).or_insert(s);
-            });
+            for &op in &step.ops {
+                if let Some(own) = owner.get_mut(op) {
+                    own.get_or_insert(s);
+                }
+            }
         }
         for (s, step) in steps.iter_mut().enumerate() {
             let Some(&own) = step.ops.first() else {
                 continue;
             };
-            if owner.get(&own) != Some(&s) {
+            if owner.get(own) != Some(&Some(s)) {
                 continue;
             }
             let mut open = self.trace.ops[own].operands.clone();
             while let Some(op) = open.pop() {
                 let leaf = self.trace.ops[op].kind == Kind::Leaf;
-                if !leaf && !owner.contains_key(&op) {
-                    owner.insert(op, s);
+                if !leaf && owner[op].is_none() {
+                    owner[op] = Some(s);
                     step.ops.push(op);
                     open.extend(&self.trace.ops[op].operands);
                 }

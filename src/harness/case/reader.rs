@@ -211,17 +211,16 @@ impl<'a> Reader<'a> {
 
 /// `did you mean …` where one of the known words is near, then all of them.
 pub(crate) fn suggest<'k>(word: &str, known: impl Iterator<Item = &'k str> + Clone) -> String {
-    let all: Vec<_> = known.clone().collect();
-    let all = all.join(", ");
-    match near(word, known) {
+    let all = known.clone().collect::<Vec<_>>().join(", ");
+    match nearest(word, known) {
         Some(one) => format!("did you mean `{one}`? known: {all}"),
         None => format!("known: {all}"),
     }
 }
 
-/// The known word that is nearest, if one is near.
-pub(crate) fn near<'k>(word: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
-    let scored = known.map(|one| (strsim::normalized_damerau_levenshtein(word, one), one));
-    let near = scored.filter(|(score, _)| *score >= 0.5).max_by(|a, b| a.0.total_cmp(&b.0));
+/// The known word that may have been meant.
+pub(crate) fn nearest<'k>(word: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
+    let near = known.map(|one| (strsim::normalized_damerau_levenshtein(word, one), one));
+    let near = near.filter(|(score, _)| *score >= 0.5).max_by(|a, b| a.0.total_cmp(&b.0));
     near.map(|(_, one)| one)
 }

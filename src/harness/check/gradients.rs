@@ -12,8 +12,7 @@ use crate::harness::study::{Seen, Study};
 /// What is wrong with the gradients of a variant: one finding for each kind and the points that have it, naming every
 /// parameter that is wrong so there.
 pub fn gradients(case: &Case, study: &Study) -> Vec<Finding> {
-    let mut problems: BTreeMap<(&'static str, Vec<bool>), Vec<(String, WrongGradient)>> =
-        BTreeMap::new();
+    let mut problems: BTreeMap<(&'static str, Vec<bool>), Vec<Wrong>> = BTreeMap::new();
     for (name, _) in parameters(study) {
         if let Some((kind, wrong)) = worst(case, study, &name) {
             let failing = failing(case, study, &name, &wrong);
@@ -23,6 +22,9 @@ pub fn gradients(case: &Case, study: &Study) -> Vec<Finding> {
     let findings = problems.into_iter().filter_map(|((_, failing), p)| finding(study, &failing, p));
     findings.collect()
 }
+
+/// A parameter and what is wrong with it.
+type Wrong = (String, WrongGradient);
 
 /// Every parameter that any point has, with its shape there.
 fn parameters(study: &Study) -> BTreeMap<String, Vec<usize>> {
@@ -90,11 +92,7 @@ fn zero_gradient<'a>(case: &'a Case, name: &str) -> Option<&'a ZeroGradient> {
     case.zero_gradient.iter().find(about)
 }
 
-fn finding(
-    study: &Study,
-    failing: &[bool],
-    problem: Vec<(String, WrongGradient)>,
-) -> Option<Finding> {
+fn finding(study: &Study, failing: &[bool], problem: Vec<Wrong>) -> Option<Finding> {
     let (first, kind) = problem.first()?.clone();
     let seen = || study.seen.iter().zip(failing.iter().copied());
     let (at, _) = seen().find(|(_, fails)| *fails)?;

@@ -91,6 +91,10 @@ fn missing_names(case: &Case, study: &Study) -> Vec<Finding> {
     let runs = || study.seen.iter().map(|seen| &seen.run);
     let steps = || runs().flat_map(|run| &run.steps);
     let unknown = case.shapes.iter().filter(|c| !steps().any(|step| c.pattern.matches(&step.name)));
+    let unknown: Vec<_> = unknown.filter(|_| runs().next().is_some()).collect();
+    if unknown.is_empty() {
+        return Vec::new();
+    }
     let mut names: Vec<String> =
         steps().filter(|s| s.is_named()).map(|s| starred(&s.name)).collect();
     let mut known = HashSet::new();
@@ -100,7 +104,7 @@ fn missing_names(case: &Case, study: &Study) -> Vec<Finding> {
         line: contract.at.line,
         names: names.clone(),
     };
-    unknown.filter(|_| runs().next().is_some()).map(|c| found(study, what(c))).collect()
+    unknown.into_iter().map(|c| found(study, what(c))).collect()
 }
 
 /// The first step that differs from what `reference` and the contract expect, over all points.
@@ -146,6 +150,9 @@ fn mix_by_law(study: &Study, run: &Observation, steps: &mut [Step]) {
     let law = expand(own_law(study), &study.witness.dims, &run.dims).unwrap_or_default();
     let mixing: HashSet<&str> =
         law.iter().filter(|e| e.step.mixing && e.step.named).map(|e| e.key.as_str()).collect();
+    if mixing.is_empty() {
+        return;
+    }
     let ops = &run.trace.ops;
     for step in steps.iter_mut().filter(|step| mixing.contains(starred(&step.name).as_str())) {
         let own = step.ops.last().and_then(|&i| ops.get(i));

@@ -1,6 +1,6 @@
 //! Cases by what people type.
 
-use crate::harness::case::suggest;
+use crate::harness::case::nearest;
 use crate::harness::trials::Listed;
 
 /// The trials of the cases that are wanted; all if none is named.
@@ -36,9 +36,26 @@ pub(super) fn belongs(listed: &Listed, name: &str) -> bool {
             .is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
 }
 
+/// As many names as can be read at a glance.
+const FEW: usize = 12;
+
 /// What to say where no case has a name.
 pub(super) fn no_case(name: &str, all: &[Listed]) -> String {
+    if let Some((case, rest)) = name.rsplit_once("::")
+        && all.iter().any(|listed| listed.case == case)
+    {
+        let trials = all.iter().filter(|listed| listed.case == case);
+        let checks = trials.filter_map(|l| l.name.strip_prefix(case)?.strip_prefix("::"));
+        let checks: Vec<&str> = checks.collect();
+        return format!("`{case}` has no check `{rest}` here; it has {}", checks.join(", "));
+    }
     let mut names: Vec<&str> = all.iter().map(|listed| listed.case.as_str()).collect();
     names.dedup();
-    format!("no case is called `{name}`; {}", suggest(name, names.into_iter()))
+    let near = nearest(name, names.iter().copied()).map(|near| format!("did you mean `{near}`?"));
+    let known = match names.len() {
+        ..=FEW => format!("known: {}", names.join(", ")),
+        many => format!("`list` names all {many}"),
+    };
+    let help: Vec<String> = near.into_iter().chain([known]).collect();
+    format!("no case is called `{name}`; {}", help.join(" "))
 }

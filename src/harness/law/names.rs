@@ -4,11 +4,15 @@ use super::Item;
 
 /// A path with `*` for each number between dots.
 pub fn starred(name: &str) -> String {
-    let star = |part: &str| {
-        let number = !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
-        if number { "*".to_owned() } else { part.to_owned() }
-    };
-    name.split('.').map(star).collect::<Vec<_>>().join(".")
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+    let mut starred = String::with_capacity(name.len());
+    for (i, part) in name.split('.').enumerate() {
+        if i > 0 {
+            starred.push('.');
+        }
+        starred.push_str(if is_number(part) { "*" } else { part });
+    }
+    starred
 }
 
 pub(super) fn star(item: &mut Item) {

@@ -5,7 +5,7 @@ use super::causes;
 use super::lines::label;
 use super::table::Table;
 use crate::dims::Condition;
-use crate::harness::case::{Case, near};
+use crate::harness::case::{Case, nearest};
 use crate::harness::check::cause::Change;
 use crate::harness::check::{Failed, Finding, GradientProblem, What, WrongGradient};
 use crate::harness::law::{Unlawful, starred};
@@ -100,7 +100,7 @@ pub fn unlawful(unlawful: &Unlawful, more: usize) -> String {
 pub fn no_such_step(case: &Case, pattern: &str, line: usize, names: &[String]) -> String {
     let file = case.file.display();
     let mut text = label("contract", &format!("`{pattern}` names no step, {file}:{line}"));
-    let near = near(pattern, names.iter().map(String::as_str));
+    let near = nearest(pattern, names.iter().map(String::as_str));
     text.push_str(&near.map(|name| label("near", &format!("`{name}`"))).unwrap_or_default());
     text.push_str(&label("steps", &names.join(", ")));
     text

@@ -16,9 +16,9 @@ pub(super) struct Flow<'a> {
     /// One of the readers: the only one where there is one.
     reader: Vec<usize>,
     /// The module of the parameter that alone an op's value depends on.
-    derived: Vec<Option<String>>,
+    derived: Vec<Option<&'a str>>,
     /// The module of the parameter that an op applies to data.
-    pub(super) uses: Vec<Option<String>>,
+    pub(super) uses: Vec<Option<&'a str>>,
     /// Whether an op is a reshape that mixes axes.
     pub(super) mixing: Vec<bool>,
     /// Whether a tap, input or output names the op.
@@ -64,10 +64,10 @@ impl<'a> Flow<'a> {
     fn follow_parameters(&mut self, i: usize) {
         let op = &self.trace.ops[i];
         if let Some(path) = &op.param {
-            self.derived[i] = Some(module(path).to_owned());
+            self.derived[i] = Some(module(path));
             return;
         }
-        let from = op.operands.iter().find_map(|&j| self.derived[j].clone());
+        let from = op.operands.iter().find_map(|&j| self.derived[j]);
         if op.operands.iter().all(|&j| self.derived[j].is_some()) {
             self.derived[i] = from;
         } else {

@@ -21,16 +21,19 @@ pub(super) fn least(subject: &dyn AnySubject) -> Option<Map<String, Value>> {
         let used = |number: &u64| config.values().any(|value| value.as_u64() == Some(*number));
         // Numbers of their own make a trace easier to read.
         let (used, fresh): (Vec<u64>, Vec<u64>) = NUMBERS.iter().partition(|number| used(number));
-        let fits = |number: &u64| {
+        let said = |number: &u64| {
             let mut tried = config.clone();
             tried.insert(field.clone(), (*number).into());
-            match self::problem(subject, &tried) {
-                Some(Some(problem)) => blamed(&problem).as_deref() != Some(&field),
-                Some(None) => true,
-                None => false,
-            }
+            self::problem(subject, &tried)
         };
-        let number = fresh.into_iter().chain(used).find(fits)?;
+        // One that ends all complaints goes before one that only moves the blame to another field.
+        let moves = |number: &u64| {
+            said(number)
+                .is_some_and(|said| said.and_then(|said| blamed(&said)).as_ref() != Some(&field))
+        };
+        let all = || fresh.iter().chain(&used).copied();
+        let number =
+            all().find(|number| said(number) == Some(None)).or_else(|| all().find(moves))?;
         config.insert(field, number.into());
     }
     None
