@@ -43,6 +43,10 @@ zero_gradient: {A: l == 1}
 #[case::check("check --help")]
 #[case::trace("trace --help")]
 #[case::list("list --help")]
+#[case::explain("explain --help")]
+#[case::minimize("minimize --help")]
+#[case::new("new --help")]
+#[case::schema("schema --help")]
 fn help_teaches(#[case] words: &str) {
     let (code, out, err) = shapelock(Path::new(ROOT), words);
     assert_eq!((code, err.as_str()), (0, ""));

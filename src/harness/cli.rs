@@ -49,6 +49,8 @@ Examples:
   shapelock trace mamba2::scans --point b1-l3-f32-cpu --ops
                                                  show every op of candle's graph at one point
   shapelock list                                 show what would run, and what not, and why
+  shapelock explain dense_ssm::bug_report        show what one case runs, why, and what it costs
+  shapelock new dense_ssm long                   write a case, with the contract that runs obey
 
 Without a folder cases/ here, the cases that come with shapelock are used.
 Subjects of your own are known to your tests: cargo test --test cases -- cli trace CASE
