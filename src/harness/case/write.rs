@@ -62,7 +62,7 @@ mod tests {
     #[rstest]
     #[case(json!({"d_model": 8, "scan": "chunked"}), "{d_model: 8, scan: chunked}")]
     #[case(json!({"limit": [0.0, 1e-5, -1], "x": null}), "{limit: [0.0, 0.00001, -1], x: null}")]
-    #[case(json!({"yes": true, "t": "true", "n": "12", "e": ""}), "{yes: true, t: \"true\", n: \"12\", e: \"\"}")]
+    #[case(json!({"yes": true, "t": "true", "n": "12", "e": ""}), "{e: \"\", n: \"12\", t: \"true\", yes: true}")]
     #[case(json!({"a b": "c: d, e", "q": "\"\n\u{1}é"}), "{\"a b\": \"c: d, e\", q: \"\\\"\\n\\u0001é\"}")]
     fn what_is_written_is_read_back(#[case] config: Value, #[case] text: &str) {
         let Value::Object(object) = &config else { panic!("an object") };
@@ -71,9 +71,6 @@ mod tests {
         let path = CasePath::new("toy").expect("a name");
         let case = Case::parse(Path::new("toy.yaml"), path, yaml.as_bytes()).expect("a case");
         assert_eq!(json!(case.config), config);
-        // serde_json says for itself how it writes a float.
-        if !text.contains("0.00001") {
-            assert_eq!(written, text);
-        }
+        assert_eq!(written, text);
     }
 }
