@@ -4,9 +4,8 @@ use candle_core::{D, Result, Tensor};
 use candle_nn::ops::softmax;
 use shapelock::tap;
 
-use super::kit::{BATCH, Parts, Small, small};
+use super::kit::{BATCH, Parts, Small, scaled, small};
 
-const GAIN: &[(&str, &str)] = &[("gain", "d")];
 const GROUPS: &[(&str, &str)] = &[("input", "b l (g p)")];
 const HEADS: &[(&str, &str)] = &[("query.weight", "(h p) d"), ("key.weight", "(h p) d")];
 const EXPERTS: &[(&str, &str)] = &[("router.weight", "n d")];
@@ -46,13 +45,6 @@ pub fn subjects() -> Vec<Small> {
         routed("routed_by_token", |odds| tap("best", odds.max_keepdim(2)?)), // (b, l, 1)
         routed("routed_by_expert", |odds| tap("best", odds.max_keepdim(1)?)), // ~fault
     ]
-}
-
-/// What is made of gain · x: (b, l, d) → what it makes.
-fn scaled(name: &'static str, make: fn(&Tensor) -> Result<Tensor>) -> Small {
-    small(name, BATCH, GAIN, move |parts| {
-        make(&parts.get("input")?.broadcast_mul(&parts.get("gain")?)?)
-    })
 }
 
 /// What is made of gain · x in groups: (b, l, g·p) → (b, l, g, p).

@@ -4,9 +4,8 @@ use candle_core::{D, Result, Tensor};
 use candle_nn::ops::{dropout, softmax};
 use shapelock::tap;
 
-use super::kit::{BATCH, Parts, Small, small};
+use super::kit::{BATCH, Parts, Small, scaled, small};
 
-const GAIN: &[(&str, &str)] = &[("gain", "d")];
 const TABLE: &[(&str, &str)] = &[("table.weight", "v d")];
 const MIXER: &[(&str, &str)] = &[("mixer.weight", "d d")];
 const CONV: &[(&str, &str)] = &[("conv.weight", "n d k")];
@@ -49,13 +48,6 @@ pub fn subjects() -> Vec<Small> {
             tap("weights", best.to_dtype(odds.dtype())?) // ~fault
         }),
     ]
-}
-
-/// What is made of gain · x: (b, l, d) → (b, l, d).
-fn scaled(name: &'static str, make: fn(&Tensor) -> Result<Tensor>) -> Small {
-    small(name, BATCH, GAIN, move |parts| {
-        make(&parts.get("input")?.broadcast_mul(&parts.get("gain")?)?)
-    })
 }
 
 /// A mixer of what is normed, and `add`, which takes x, the normed x and what is mixed: (b, l, d) → (b, l, d).

@@ -38,6 +38,13 @@ pub struct Small {
     streams: bool,
 }
 
+/// What is made of gain · x: (b, l, d) → (b, l, d).
+pub fn scaled(name: &'static str, make: fn(&Tensor) -> Result<Tensor>) -> Small {
+    small(name, BATCH, &[("gain", "d")], move |parts| {
+        make(&parts.get("input")?.broadcast_mul(&parts.get("gain")?)?) // (b, l, d)
+    })
+}
+
 /// A subject of the zoo.
 pub fn small(
     name: &'static str,
