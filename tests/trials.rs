@@ -1,5 +1,7 @@
 //! The runner as users meet it: a small package in a folder of its own, run in a child process.
 mod package;
+#[path = "trials/told.rs"]
+mod told;
 
 use std::fs;
 use std::path::Path;
@@ -275,26 +277,4 @@ fn the_command_line_knows_the_same_subjects() {
         .says("left      [3, 5, 4]")
         .says("right     [4, 4]")
         .says("tests/package/toy.rs:");
-}
-
-/// A graph that is cut hides what is before: a green trial says how little it saw.
-#[test]
-fn a_model_that_is_seen_in_part_is_told_though_it_passes() {
-    let package = Package::new(&[("cut", "cut")]);
-    package.run("", &[("INSTA_UPDATE", "always")]);
-    let run = package.run("", &[]);
-    assert_eq!(run.code(), 0, "{}", run.out());
-    run.says("  cut::shapes sees 1 tensor, and nothing of what made 1 of them\n");
-    let told = "cut::shapes, 2 points, sees 1 tensor, and nothing of what made 1 of them\n";
-    package.run("cli check", &[]).says(told);
-}
-
-/// A known fault is run again by its own binary, also where it is quoted in another.
-#[test]
-fn a_known_fault_names_its_binary() {
-    let package = Package::new(&[("known", "error")]);
-    package.append("known", "caught_by: [shapes]\nat: elsewhere\n");
-    let out = package.run("", &[]).out();
-    let again = "cargo test --test shapes -- known::caught --exact";
-    assert_eq!(out.matches(again).count(), 2, "{out}");
 }

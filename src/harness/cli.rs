@@ -3,17 +3,22 @@
 //! It exits with 0 where all is well, with 1 where a check failed, and with 2 where the arguments or a case cannot be
 //! understood.
 
+mod accept;
 mod check;
 mod choose;
 mod commands;
+mod diff;
 mod embedded;
 mod explain;
 #[cfg(feature = "faults")]
 mod faults;
 mod find;
+mod groups;
+mod listing;
 mod listing;
 mod minimize;
 mod new;
+mod review;
 mod schema;
 mod style;
 mod table;
@@ -134,6 +139,45 @@ A case names it in its first line, from where it lies:
 
 Subjects of your own are offered too: cargo test --test cases -- cli schema")]
     Schema,
+    /// Show what is pending after a red run, each change once, and accept or reject it
+    #[command(after_help = "\
+Examples:
+  shapelock review                    ask for each group: accept, reject, skip
+  shapelock review --list
+  shapelock review --accept 1,3 --reject 2
+
+Files that changed in the same way are one group; a file is accepted whole. What breaks a contract is not pending: only the
+model or the case mends it. cargo insta review shows the same files one by one.
+It exits with 1 where something is left.")]
+    Review(review::ReviewOptions),
+    /// Take over the pending snapshots that another machine left, as a runner with a GPU does
+    #[command(after_help = "\
+Examples:
+  shapelock accept pending-snapshots
+  shapelock accept pending-snapshots --pending && shapelock review
+
+Each file has to be a snapshot of a case that is here, by its path and by its subject; else nothing is taken over.")]
+    Accept {
+        /// The folder with *.snap.new files, as a job uploaded it
+        artifact: PathBuf,
+        /// Lay them beside the snapshots for `review`, and accept nothing
+        #[arg(long)]
+        pending: bool,
+    },
+    /// Show what changed between two snapshots, folders of snapshots, or revisions
+    #[command(after_help = "\
+Examples:
+  shapelock diff HEAD~1 HEAD
+  shapelock diff main snapshots
+  shapelock diff a.snap b.snap
+
+It exits with 1 where something changed.")]
+    Diff {
+        /// A file, a folder or a revision that git knows
+        a: String,
+        /// The same
+        b: String,
+    },
     /// Plant every fault at every tap of the cases, and count how many the checks find
     #[cfg(feature = "faults")]
     #[command(after_help = "\
@@ -198,6 +242,9 @@ pub fn run(suite: &Suite, words: impl Iterator<Item = String>) -> u8 {
                 check::check(suite, &machine, &Options { reports, ..options }, &cases)
             }
             Command::Trace(wanted) => trace::trace(suite, &machine, &wanted),
+            Command::Review(options) => review::review(suite, &options),
+            Command::Accept { artifact, pending } => accept::accept(suite, &artifact, pending),
+            Command::Diff { a, b } => diff::diff(suite, &a, &b),
             Command::List { cases } => listing::list(suite, &machine, &options, &cases),
             Command::Explain { case } => explain::explain(suite, &machine, &case),
             Command::Minimize { case } => minimize::minimize(suite, &machine, &case),

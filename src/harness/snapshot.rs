@@ -23,6 +23,7 @@
 
 mod names;
 mod parse;
+mod pending;
 mod render;
 mod store;
 
@@ -31,11 +32,12 @@ use crate::dims::{Condition, Dims};
 use super::law::Law;
 
 pub use parse::{ParseError, parse};
+pub use pending::{Disk, Files, Pending, PendingError, files, pending, replace, snapshot_of};
 pub use render::{render, render_items};
 #[doc(hidden)]
 pub use store::insta as __insta;
 pub use store::{
-    Assert, Changed, StoreError, Target, assert_text, claim, read_baseline, read_text,
+    Assert, Changed, StoreError, Target, assert_text, claim, read_baseline, read_text, text_of,
 };
 
 /// What is locked of a case.

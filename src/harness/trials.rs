@@ -153,13 +153,17 @@ fn trial(
                     Ok(())
                 }
                 Err(red) => {
-                    notes.changes.add(&job.case.path.to_string(), red.shown.changes);
+                    let case = job.case.path.to_string();
+                    notes.red.add(&case, red.mended_by_accepting);
+                    notes.changes.add(&case, red.shown.changes);
                     Err(Failed::from(red.text))
                 }
             }
         }
         Work::Broken(text) | Work::NoSubject(text) => {
-            told(&notes).records.insert(at, record::did_not_run(&listed, None));
+            let mut notes = told(&notes);
+            notes.red.add(&listed.case, false);
+            notes.records.insert(at, record::did_not_run(&listed, None));
             Err(Failed::from(text.clone()))
         }
     };

@@ -107,7 +107,7 @@ impl Tally {
                 let sight = sight.map(|sight| format!(", {sight}")).unwrap_or_default();
                 format!("{} {name}, {}{sight}", good("ok     "), counted(points, "point"))
             }
-            Err(Red { text, shown }) => {
+            Err(Red { text, shown, .. }) => {
                 self.failed += 1;
                 self.changes.add(&case, shown.changes);
                 self.points.insert((case.clone(), job.device), job.points);

@@ -139,3 +139,26 @@ pub fn read_text(path: &Path) -> Result<Option<String>, String> {
     let text = stored.as_text().ok_or("not a snapshot of text")?;
     Ok(Some(text.to_string()))
 }
+
+/// The text in what a file holds: what follows insta's head.
+///
+/// # Errors
+/// Where there is no such head.
+pub fn text_of(stored: &str) -> Result<String, String> {
+    let rest = stored.strip_prefix("---\n").ok_or("expected `---` in line 1")?;
+    let (_, text) = rest.split_once("\n---\n").ok_or("the head has no end")?;
+    Ok(text.trim_end().to_owned())
+}
+
+/// A pending snapshot as insta keeps an accepted one: without the line of the assertion in its head.
+///
+/// # Errors
+/// Why it cannot be read.
+pub(super) fn persisted(pending: &Path) -> Result<String, String> {
+    read_text(pending)?.ok_or("it is gone")?;
+    let text = fs::read_to_string(pending).map_err(|error| error.to_string())?;
+    let head = text.match_indices("\n---\n").next().map_or(text.len(), |(at, _)| at);
+    let (head, rest) = text.split_at(head);
+    let kept = head.lines().filter(|line| !line.starts_with("assertion_line:"));
+    Ok(format!("{}{rest}", kept.collect::<Vec<_>>().join("\n")))
+}

@@ -38,6 +38,8 @@ pub struct Red {
     pub text: String,
     /// What it shows in a report of the run, its text excepted.
     pub shown: Box<Shown>,
+    /// Whether accepting its snapshot makes it green.
+    pub mended_by_accepting: bool,
 }
 
 impl From<String> for Red {
@@ -116,7 +118,9 @@ fn attempt(suite: &Suite, job: &Job, point: Option<&str>) -> Result<Done, Red> {
         false => {
             let of = changed.as_ref().zip(path);
             shown.diff = of.map(|(changed, path)| diff(path, changed.old.as_deref(), &changed.new));
+            let alone = changed.is_some() && outcome.findings.iter().all(from_baseline);
             Err(Red {
+                mended_by_accepting: alone,
                 text: text(suite, job, path, &outcome, changed.as_ref()),
                 shown: Box::new(shown),
             })

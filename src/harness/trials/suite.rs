@@ -101,6 +101,17 @@ impl Suite {
         Some(path.file(&folder.with_file_name("snapshots")).with_extension("snap"))
     }
 
+    /// The folder of the snapshots, relative to the package.
+    pub(in crate::harness) fn snapshots(&self) -> Option<PathBuf> {
+        let Cases::Folder(folder) = &self.cases else { return None };
+        Some(folder.with_file_name("snapshots"))
+    }
+
+    /// The case of that name, if it is there and can be read.
+    pub(in crate::harness) fn case(&self, path: &CasePath) -> Option<Case> {
+        self.load(&self.file(path.clone())?).ok()
+    }
+
     /// Tells insta which snapshots have a case, whether it ran or not. Where a filter chose the tests, the snapshots of
     /// the package's other tests are claimed too: whether these still have an owner cannot be told from such a run.
     pub(super) fn claim_snapshots(&self, filtered: bool) {

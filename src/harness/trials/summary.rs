@@ -22,10 +22,50 @@ pub(super) struct Notes {
     pub(super) unverified: BTreeSet<String>,
     /// What failing trials say that changed.
     pub(super) changes: Changes,
+    /// Cases that are red, by whether accepting a snapshot is all that is missing.
+    pub(super) red: Reds,
     /// The trials that saw a part of their model, and how much.
     pub(super) partial: BTreeMap<String, Sight>,
     /// What each trial leaves for the reports, by its place in the list.
     pub(super) records: BTreeMap<usize, Record>,
+}
+
+/// Cases that are red, and what that takes.
+#[derive(Debug, Default)]
+pub(super) struct Reds {
+    /// Cases with a trial that differs from its snapshot and in nothing else.
+    accepted: BTreeSet<String>,
+    /// Cases with a trial that accepting does not mend.
+    others: BTreeSet<String>,
+}
+
+impl Reds {
+    /// Notes a failing trial of a case.
+    pub(super) fn add(&mut self, case: &str, mended_by_accepting: bool) {
+        let to = if mended_by_accepting { &mut self.accepted } else { &mut self.others };
+        to.insert(case.to_owned());
+    }
+
+    /// Which is which, where a run has both.
+    fn text(&self) -> String {
+        if self.accepted.is_empty() || self.others.is_empty() {
+            return String::new();
+        }
+        let named = |cases: &BTreeSet<String>| {
+            let few: Vec<&str> = cases.iter().take(MOST).map(String::as_str).collect();
+            let more = cases.len().checked_sub(MOST).filter(|more| *more > 0);
+            let more = more.map(|more| format!(" and {more} more")).unwrap_or_default();
+            format!("{}{more}", few.join(", "))
+        };
+        let count = |cases: &BTreeSet<String>| counted(cases.len(), "case");
+        format!(
+            "  green once accepted, if it is meant, {}: {}\n  not mended by accepting, {}: {}\n",
+            count(&self.accepted),
+            named(&self.accepted),
+            count(&self.others),
+            named(&self.others)
+        )
+    }
 }
 
 /// What changed, and in which cases.
@@ -76,7 +116,7 @@ impl Summary {
 
     /// The lines, for stderr: stdout ends with libtest's own line, which tools read. Nothing for one trial that ran.
     pub(super) fn text(&self, passed: u64, failed: u64, notes: &Notes) -> String {
-        let Notes { unverified, partial, changes, .. } = notes;
+        let Notes { unverified, partial, changes, red, .. } = notes;
         let skipped: usize = self.skipped.values().sum();
         // nextest runs each trial in a process of its own, and counts by itself.
         if self.trials == 1 && skipped == 0 && unverified.is_empty() && partial.is_empty() {
@@ -88,6 +128,7 @@ impl Summary {
             counted(self.trials, "trial"),
         );
         text.push_str(&changes.text());
+        text.push_str(&red.text());
         for (reason, count) in &self.skipped {
             let _ = writeln!(text, "  {count} skipped: {reason}");
         }
