@@ -15,7 +15,6 @@ mod faults;
 mod find;
 mod groups;
 mod listing;
-mod listing;
 mod minimize;
 mod new;
 mod review;
