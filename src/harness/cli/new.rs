@@ -125,7 +125,7 @@ fn next(commands: &Commands, path: &CasePath, draft: &Draft, subject: &dyn AnySu
         (commands.cli(&format!("trace {path}")), "the shapes, step by step"),
         (commands.cli(&format!("explain {path}")), "what will run, and why"),
         (commands.test(&path.to_string()), "run it"),
-        ("cargo insta review".to_owned(), "look at its snapshot and lock it"),
+        (commands.cli("review"), "look at its snapshot and lock it"),
     ];
     let width = lines.iter().map(|(command, _)| command.len()).max().unwrap_or(0);
     let lines = lines.iter().map(|(command, what)| format!("  {command:<width$}  {what}\n"));

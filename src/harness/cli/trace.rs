@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::TraceOptions;
+use super::arguments::TraceOptions;
 use super::find::find;
 use super::table::table;
 use crate::harness::case::{Case, suggest};
