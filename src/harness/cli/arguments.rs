@@ -27,7 +27,7 @@ Examples:
   shapelock list                                 show what would run, and what not, and why
   shapelock explain dense_ssm::bug_report        show what one case runs, why, and what it costs
   shapelock new dense_ssm long                   write a case, with the contract that runs obey
-  shapelock review                               look at what changed, once for all cases, and accept it
+  shapelock review                               look at each change once, and accept it
 
 Without a folder cases/ here, the cases that come with shapelock are used.
 Subjects of your own are known to your tests: cargo test --test cases -- cli trace CASE
