@@ -101,7 +101,7 @@ fn a_kill_at_any_moment_leaves_the_old_or_the_new() {
     let new = changed(&[EXCHANGED]);
     let cases: Vec<String> = (0..40).map(|i| format!("many/case_{i}")).collect();
     let cases: Vec<&str> = cases.iter().map(String::as_str).collect();
-    for kill in 0..100 {
+    for kill in 0..200 {
         let package = Package::new(&cases);
         for case in &cases {
             package.write(&format!("snapshots/{case}.snap.new"), &file(&new));
@@ -109,7 +109,7 @@ fn a_kill_at_any_moment_leaves_the_old_or_the_new() {
         let mut command = package.command(&["review", "--accept", "all"]);
         command.stdout(std::process::Stdio::null());
         let mut child = command.spawn().unwrap();
-        std::thread::sleep(Duration::from_micros(1000 + 150 * kill));
+        std::thread::sleep(Duration::from_micros(500 + 100 * kill));
         child.kill().unwrap();
         child.wait().unwrap();
         nothing_is_lost(&package, &cases, &new);

@@ -16,6 +16,26 @@ fn a_model_that_is_seen_in_part_is_told_though_it_passes() {
     package.run("cli check", &[]).says(told);
 }
 
+/// Thirty cases of one model change in one way: that is looked at once, and accepted at once.
+#[test]
+fn one_change_in_thirty_cases_is_one_group() {
+    let names: Vec<String> = (0..30).map(|i| format!("case_{i}")).collect();
+    let cases: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "no")).collect();
+    let package = Package::new(&cases);
+    package.run("", &[("INSTA_UPDATE", "always")]);
+    for name in &names {
+        let snap = format!("snapshots/{name}.snap");
+        let text = package.read(&snap).unwrap();
+        let other = text.replace("y (b, l, d) [3, 5, 4]", "y (l, b, d) [5, 3, 4]");
+        fs::write(package.path().join(snap), other).unwrap();
+    }
+    assert_eq!(package.run("", &[]).code(), 101);
+    let shown = package.run("cli review --list", &[]);
+    shown.says("30 files, 1 change\n").says("1  30 files\n   y (l, b, d) became (b, l, d)\n");
+    assert_eq!(package.run("cli review --accept 1", &[]).code(), 0);
+    assert_eq!(package.run("", &[]).code(), 0);
+}
+
 /// A known fault is run again by its own binary, also where it is quoted in another.
 #[test]
 fn a_known_fault_names_its_binary() {
