@@ -41,6 +41,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 
 pub use contract::{Contract, Pattern, PatternError, ZeroGradient};
+pub(crate) use error::visible;
 pub use error::{CaseError, CaseErrors, Position, Spanned};
 pub use kinds::{DType, DeviceKind};
 pub use matrix::{Filter, Matrix, PartialPoint};

@@ -71,8 +71,14 @@ fn a_case_that_is_there_stays(#[case] words: &str) {
 }
 
 #[rstest]
-#[case("cli new uneven ../../etc", "`..` in the case name `uneven::..::..::etc` should be letters")]
-#[case("cli new uneven a.b", "`a.b` in the case name `uneven::a.b` should be letters")]
+#[case(
+    "cli new uneven ../../etc",
+    "`..` in the case name `uneven::..::..::etc` cannot name a case: use letters"
+)]
+#[case(
+    "cli new uneven a.b",
+    "`a.b` in the case name `uneven::a.b` cannot name a case: use letters"
+)]
 #[case("cli new unevne", "no subject `unevne` is registered here; did you mean `uneven`?")]
 fn what_cannot_be_a_case_is_refused(#[case] words: &str, #[case] message: &str) {
     let package = package(UNEVEN);

@@ -86,7 +86,7 @@ impl fmt::Display for CaseError {
 }
 
 /// The text on one line: a control character is written as Rust writes it.
-pub(super) fn visible(text: &str) -> String {
+pub(crate) fn visible(text: &str) -> String {
     let shown = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.into() };
     text.chars().map(shown).collect()
 }

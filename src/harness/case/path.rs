@@ -1,4 +1,6 @@
 //! Where cases lie, and what they are called.
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -16,11 +18,12 @@ impl CasePath {
     /// The name for `dense_ssm::bug_report`.
     ///
     /// # Errors
-    /// A part that is no word of letters, digits, `_` and `-`.
+    /// A part that cannot be a file's name everywhere.
     pub fn new(name: &str) -> Result<Self, NameError> {
         let parts: Vec<String> = name.split("::").map(str::to_owned).collect();
-        match parts.iter().find(|part| !is_name(part)) {
-            Some(part) => Err(NameError { name: name.to_owned(), part: part.clone() }),
+        let wrong = parts.iter().find_map(|part| Some((part.clone(), misnamed(part)?)));
+        match wrong {
+            Some((part, help)) => Err(NameError { name: name.to_owned(), part, help }),
             None => Ok(Self(parts)),
         }
     }
@@ -48,12 +51,14 @@ impl CasePath {
 
 /// A name that no case can have.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{part}` in the case name `{name}` should be letters, digits, `_` and `-`")]
+#[error("`{part}` in the case name `{name}` cannot name a case: {help}")]
 pub struct NameError {
     /// The whole name.
     pub name: String,
     /// The part that is to blame.
     pub part: String,
+    /// What to do about it.
+    pub help: &'static str,
 }
 
 impl fmt::Display for CasePath {
@@ -66,6 +71,31 @@ impl fmt::Display for CasePath {
 pub(super) fn is_name(text: &str) -> bool {
     let word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     !text.is_empty() && text.chars().all(word)
+}
+
+/// Characters in a part of a case's name: with what is appended to it, a file's name may have 255 bytes.
+const MAX_NAME: usize = 100;
+
+/// Names that Windows keeps for devices, whatever their extension.
+const DEVICES: [&str; 4] = ["con", "prn", "aux", "nul"];
+
+/// Why `part` cannot be part of the name of a case, as what to do about it; nothing if it can.
+fn misnamed(part: &str) -> Option<&'static str> {
+    let lower = part.to_ascii_lowercase();
+    let port = |name: &str| {
+        lower.strip_prefix(name).is_some_and(|n| matches!(n.as_bytes(), [b'1'..=b'9']))
+    };
+    if !is_name(part) {
+        Some("use letters, digits, `_` and `-`")
+    } else if part.starts_with('-') {
+        Some("begin with something else than `-`, by which options begin")
+    } else if part.len() > MAX_NAME {
+        Some("use 100 characters at most")
+    } else if DEVICES.contains(&lower.as_str()) || port("com") || port("lpt") {
+        Some("use another name: Windows keeps this one for a device")
+    } else {
+        None
+    }
 }
 
 /// A case that was found and not yet read.
@@ -93,7 +123,29 @@ pub fn discover(root: &Path) -> Discovered {
     let mut walk = Walk::default();
     walk.folder(root, &[]);
     walk.cases.sort_by(|a, b| a.path.cmp(&b.path));
+    let alike = alike(&walk.cases);
+    walk.errors.extend(alike);
     Discovered { cases: walk.cases, errors: CaseErrors::collect(walk.errors) }
+}
+
+/// Cases whose names differ in capitals alone, of which each but the first is a fault.
+fn alike(cases: &[CaseFile]) -> Vec<CaseError> {
+    let mut known: HashMap<String, &CaseFile> = HashMap::new();
+    let fault = |case: &CaseFile, other: &CaseFile| {
+        let message = format!("`{}` differs from `{}` in capitals alone", case.path, other.path);
+        let help = "rename one: on macOS and Windows both are one file, and so are their snapshots";
+        CaseError::whole(&case.file, message).with_help(help)
+    };
+    let mut errors = Vec::new();
+    for case in cases {
+        match known.entry(case.path.to_string().to_lowercase()) {
+            Entry::Occupied(other) => errors.push(fault(case, other.get())),
+            Entry::Vacant(free) => {
+                free.insert(case);
+            }
+        }
+    }
+    errors
 }
 
 /// The fault of a file that is there and can be no case, such as a pipe; nothing for one that may be read.
@@ -160,10 +212,9 @@ impl Walk {
             let error = CaseError::whole(file, "a case ends in `.yaml`");
             return self.errors.push(error.with_help("rename it to end in `.yaml`"));
         }
-        if !is_name(stem) {
+        if let Some(help) = misnamed(stem) {
             let message = format!("`{}` cannot name a case", visible(stem));
-            let error = CaseError::whole(file, message);
-            return self.errors.push(error.with_help("use letters, digits, `_` and `-`"));
+            return self.errors.push(CaseError::whole(file, message).with_help(help));
         }
         let parts = [parts, &[stem.to_owned()]].concat();
         if folder {

@@ -1,6 +1,7 @@
 //! From text to snapshot.
 
 use crate::dims::{Axes, Condition, Dims};
+use crate::harness::case::visible;
 use crate::harness::law::{Item, Law, LawStep, Loop};
 
 use super::{PLAIN, Section, Snapshot, names, render};
@@ -77,7 +78,7 @@ fn as_rendered(snapshot: &Snapshot, lines: &[&str]) -> Result<(), ParseError> {
         if expected != *line {
             return Err(ParseError {
                 line: i + 1,
-                message: format!("expected `{expected}`, got `{line}`"),
+                message: format!("expected `{}`, got `{}`", quoted(expected), quoted(line)),
             });
         }
     }
@@ -156,10 +157,20 @@ impl<'a> Reader<'a> {
         let got = match self.peek() {
             None => "the end of the file; it may have been cut short".to_owned(),
             Some("") => "an empty line".to_owned(),
-            Some(line) => format!("`{line}`"),
+            Some(line) => format!("`{}`", quoted(line)),
         };
         ParseError { line: self.next + 1, message: format!("expected {expected}, got {got}") }
     }
+}
+
+/// A line as it can be shown: a control character is written as Rust writes it, and the end of a long one left out.
+fn quoted(line: &str) -> String {
+    const SHOWN: usize = 100;
+    let mut shown = visible(&line.chars().take(SHOWN).collect::<String>());
+    if line.chars().nth(SHOWN).is_some() {
+        shown.push('…');
+    }
+    shown
 }
 
 /// `dense_ssm / VARIANT at b=8 l=60 f32`

@@ -62,6 +62,9 @@ pub enum StoreError {
     },
 }
 
+/// Larger than the snapshot of any model, and small enough to be read at once.
+const MAX_BYTES: u64 = 16 << 20;
+
 /// The snapshot on disk; `None` if there is no file.
 ///
 /// # Errors
@@ -124,9 +127,17 @@ pub fn claim(paths: &[PathBuf]) -> io::Result<()> {
 /// # Errors
 /// Why it cannot be read.
 pub fn read_text(path: &Path) -> Result<Option<String>, String> {
-    if let Err(error) = fs::metadata(path) {
-        let missing = error.kind() == io::ErrorKind::NotFound;
-        return if missing { Ok(None) } else { Err(error.to_string()) };
+    let found = match fs::metadata(path) {
+        Ok(found) => found,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error.to_string()),
+    };
+    // Reading a pipe would wait for a writer that may never come.
+    if !found.is_file() {
+        return Err("a snapshot is a regular file, and this is none".into());
+    }
+    if found.len() > MAX_BYTES {
+        return Err(format!("{} bytes, and a snapshot has {MAX_BYTES} at most", found.len()));
     }
     let file = File::open(path).map_err(|error| error.to_string())?;
     let mut first = String::new();
