@@ -6,6 +6,8 @@ mod cases;
 mod names;
 #[path = "hostile/snapshots.rs"]
 mod snapshots;
+#[path = "hostile/values.rs"]
+mod values;
 
 use std::fs;
 use std::path::Path;
@@ -59,6 +61,7 @@ fn is_readable(text: &str) {
 fn the_document_has_the_table() {
     let mut rows: Vec<(String, &str, &str)> = Vec::new();
     rows.extend(cases::ROWS.iter().map(|r| (format!("cases::{}", r.name), r.what, r.says)));
+    rows.extend(values::ROWS.iter().map(|r| (format!("values::{}", r.name), r.what, r.says)));
     rows.extend(names::ROWS.iter().map(|r| (format!("names::{}", r.name), r.what, r.says)));
     rows.extend(snapshots::ROWS.iter().map(|r| (format!("snapshots::{}", r.name), r.what, r.says)));
     assert!(rows.len() >= 60, "{} rows", rows.len());
