@@ -192,6 +192,11 @@ impl<'a> Reader<'a> {
             (Kind::Mapping(_), _) => "a mapping".to_owned(),
             (_, Ok(Value::Null)) => "nothing".to_owned(),
             (_, Ok(Value::String(text))) if text.is_empty() => "empty text".to_owned(),
+            (Kind::Scalar { quoted: false, .. }, Ok(Value::String(text)))
+                if text.bytes().all(|byte| byte.is_ascii_digit()) =>
+            {
+                format!("{text}, which is beyond 64 bits")
+            }
             (_, Ok(Value::String(text))) => format!("the text `{text}`"),
             (_, Ok(value)) => format!("{value}"),
         };
