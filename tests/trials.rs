@@ -67,7 +67,7 @@ fn a_snapshot_is_made_reviewed_compared_and_changed() {
     package.case("good", "time first");
     let changed = package.run("", &[("CI", "1")]);
     assert_eq!(changed.code(), 101);
-    changed.says("-y (b, l, d) [3, 5, 4]\n+y (l, b, d) [5, 3, 4]").says("with cargo insta review");
+    changed.says("-y (b, l, d) [3, 5, 4]\n+y (l, b, d) [5, 3, 4]").says("cargo insta review");
     assert_eq!(package.read(NEW), None, "CI writes nothing");
     assert_eq!(package.run("", &[("INSTA_FORCE_PASS", "1")]).code(), 0);
     assert!(package.read(NEW).unwrap().contains("y (l, b, d) [5, 3, 4]"));

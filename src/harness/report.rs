@@ -206,22 +206,31 @@ fn reproduce(outcome: &Outcome, context: &Context<'_>) -> String {
 }
 
 /// How it goes on: whether accepting the snapshot can make the trial green.
-fn advice(outcome: &Outcome, context: &Context<'_>) -> &'static str {
+fn advice(outcome: &Outcome, context: &Context<'_>) -> String {
     let source = |finding: &Finding| match &finding.what {
         What::Shape(difference) => Some(difference.source.clone()),
         _ => None,
     };
     let all: Vec<Option<Source>> = outcome.findings.iter().map(source).collect();
     let contract = |s: &Option<Source>| matches!(s, Some(Source::Contract(_)));
-    if all.iter().any(contract) {
+    let mends = all.iter().all(|s| *s == Some(Source::Baseline)) && context.snapshot.is_some();
+    if mends {
+        let commands = match cfg!(feature = "cli") {
+            true => {
+                format!("cargo test --test {} -- cli review, or cargo insta review", context.binary)
+            }
+            false => "cargo insta review".to_owned(),
+        };
+        return format!("accept it, if it is meant: {commands}");
+    }
+    let nothing = if all.iter().any(contract) {
         "contract broken: accepting the snapshot will not make this green"
-    } else if all.iter().all(|s| *s == Some(Source::Baseline)) && context.snapshot.is_some() {
-        "accept it, if it is meant, with cargo insta review"
     } else if all.contains(&Some(Source::Law)) {
         "not every point obeys one law: accepting the snapshot will not make this green"
     } else {
         "no snapshot decides this: mend the model, or what the case says of it"
-    }
+    };
+    nothing.to_owned()
 }
 
 #[cfg(test)]

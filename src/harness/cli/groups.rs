@@ -46,7 +46,7 @@ pub(super) fn heading(groups: &[Group]) -> String {
 /// As many as can be read at a glance.
 const FEW: usize = 6;
 /// Lines of a file's change that are shown.
-const LINES: usize = 16;
+const LINES: usize = 40;
 
 /// What changed, in which files, and the lines of the first of them.
 pub(super) fn text(number: usize, group: &Group) -> String {
